@@ -1,0 +1,1 @@
+"""The door: tables from files and from memory, checked once and named."""

@@ -1,0 +1,103 @@
+"""The last check at the door: what a cell may hold, and what a found value is turned into."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from falsezero.data.errors import DataError, suggest
+from falsezero.data.labels import as_labels
+from falsezero.data.table import Table, canonical, cell_of
+
+__all__ = ["KINDS", "Raw", "admit"]
+
+KINDS = ("binary", "count", "real")
+
+
+class Raw(NamedTuple):
+    """What a reader found, before its values are judged.
+
+    `source` names it in messages and `place(row, column)` names one cell; `hint(column)` may add
+    one more way to mend a bad value.
+    """
+
+    values: Any
+    rows: Any = None
+    columns: Any = None
+    source: str = "The table"
+    place: Callable[[int, int], str] | None = None
+    hint: Callable[[int], str] = lambda column: ""
+
+
+def admit(
+    raw: Raw, *, kind: str = "binary", binarize: float | None = None, name: str | None = None
+) -> Table:
+    """Check what a reader found and make it a `Table`.
+
+    >>> admit(Raw([[0, 3]], columns=["a", "b"]), binarize=1).to_numpy()
+    array([[0., 1.]])
+    >>> admit(Raw([[0, 3]], columns=["a", "b"]))
+    Traceback (most recent call last):
+    ...
+    falsezero.data.errors.DataError: The cell in row 0, column 'b' holds 3, but a binary table \
+needs 0 or 1: pass binarize=t to make values above t ones, or kind='count'.
+    """
+    if kind not in KINDS:
+        raise DataError(f"kind={kind!r} is not known; {suggest(kind, KINDS, 'choose one of')}")
+    matrix: Any = canonical(raw.values)
+    for axis, size in zip(("rows", "columns"), matrix.shape, strict=True):
+        if size == 0:
+            raise DataError(f"{raw.source} has no {axis}, so there is nothing to read.")
+    rows = as_labels(raw.rows, matrix.shape[0], "row")
+    columns = as_labels(raw.columns, matrix.shape[1], "column")
+    place = raw.place or _by_label(rows, columns)
+    infinite = np.isinf(matrix.data)
+    if infinite.any():
+        where = place(*cell_of(matrix, int(np.argmax(infinite))))
+        raise DataError(f"{where} is infinite; leave a cell that was not observed empty (NaN).")
+    if binarize is not None:
+        matrix = _binarize(matrix, binarize)
+    bad = _unfit(matrix.data, kind)
+    if bad.any():
+        entry = int(np.argmax(bad))
+        row, column = cell_of(matrix, entry)
+        raise DataError(_sentence(place(row, column), matrix.data[entry], kind, raw.hint(column)))
+    return Table(matrix, rows, columns, name)
+
+
+def _binarize(matrix: Any, threshold: float) -> Any:
+    if threshold < 0:
+        dense = matrix.toarray()
+        return canonical(np.where(np.isnan(dense), np.nan, dense > threshold))
+    data = np.where(np.isnan(matrix.data), np.nan, matrix.data > threshold)
+    return canonical(sp.csr_array((data, matrix.indices, matrix.indptr), matrix.shape))
+
+
+def _unfit(data: NDArray[np.float64], kind: str) -> NDArray[np.bool_]:
+    known = ~np.isnan(data)
+    if kind == "binary":
+        return known & (data != 1.0)
+    if kind == "count":
+        return known & ((data < 0) | (data != np.floor(data)))
+    return np.zeros(data.shape, dtype=bool)
+
+
+def _sentence(place: str, value: float, kind: str, hint: str) -> str:
+    if kind == "binary":
+        other = "count" if value >= 0 and value == np.floor(value) else "real"
+        mend = f"pass binarize=t to make values above t ones, or kind={other!r}"
+        return f"{place} holds {value:.6g}, but a binary table needs 0 or 1: {mend}{hint}."
+    mend = "pass kind='real' for other numbers"
+    need = "counts are whole numbers from 0 up"
+    return f"{place} holds {value:.6g}, but {need}: {mend}{hint}."
+
+
+def _by_label(rows: NDArray[Any], columns: NDArray[Any]) -> Callable[[int, int], str]:
+    def place(row: int, column: int) -> str:
+        return f"The cell in row {rows[row].item()!r}, column {columns[column].item()!r}"
+
+    return place

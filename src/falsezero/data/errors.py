@@ -1,0 +1,40 @@
+"""Errors that say in one sentence what is wrong with a table and what mends it."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+__all__ = ["DataError", "FileReadError", "MissingFileError", "suggest"]
+
+
+class DataError(ValueError):
+    """A table that cannot be read or used, said in one sentence."""
+
+
+class FileReadError(DataError, OSError):
+    """A file that exists but cannot be read: no permission, damaged, cut off, a folder."""
+
+
+class MissingFileError(FileReadError, FileNotFoundError):
+    """A file that does not exist."""
+
+
+def suggest(wanted: object, known: Iterable[object], what: str = "known names") -> str:
+    """Point from a name that does not exist to those that do.
+
+    >>> suggest("sit", ["site", "genus"])
+    "did you mean 'site'?"
+    >>> suggest("x", ["site", "genus"])
+    "known names: 'site', 'genus'"
+    """
+    names = [str(name) for name in known]
+    close = difflib.get_close_matches(str(wanted), names, n=3, cutoff=0.6)
+    if not close:
+        lowered = {name.lower(): name for name in names}
+        match = lowered.get(str(wanted).lower())
+        close = [match] if match is not None else []
+    if close:
+        return f"did you mean {' or '.join(map(repr, close))}?"
+    shown = ", ".join(map(repr, names[:6])) + (", ..." if len(names) > 6 else "")
+    return f"{what}: {shown}"

@@ -1,0 +1,143 @@
+"""Data frames of pandas, polars and pyarrow, wide or long, through narwhals."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from falsezero.data.cells import Cells, NotANumber
+from falsezero.data.checks import Raw
+from falsezero.data.errors import DataError, suggest
+from falsezero.data.labels import tidy_labels
+from falsezero.data.pairs import Pairs, encode
+
+__all__ = ["as_frame", "long_frame", "wide_frame"]
+
+
+def as_frame(obj: Any) -> nw.DataFrame[Any] | None:
+    """Wrap a data frame of any library, or give None when it is something else."""
+    frame = nw.from_native(obj, pass_through=True)
+    if isinstance(frame, nw.LazyFrame):
+        return frame.collect()
+    return frame if isinstance(frame, nw.DataFrame) else None
+
+
+def wide_frame(frame: nw.DataFrame[Any], index: Any, source: str = "The frame") -> Raw:
+    """Read a frame with one column an attribute.
+
+    The row labels are the column named by `index`; else a pandas index that is not the default
+    one; else the first column when it holds text; else the positions.
+    """
+    names = list(frame.columns)
+    native_index = _pandas_index(frame)
+    label_column = _label_column(frame, names, index, native_index is not None, source)
+    rows = native_index
+    if label_column is not None:
+        rows = _labels(frame[label_column], source)
+        names.remove(label_column)
+    sparse = _pandas_sparse(frame, names)
+    if sparse is not None:
+        return Raw(sparse, rows, names, source)
+    values: Any = _stack([_numbers(frame[name], source, rows) for name in names], len(frame))
+    return Raw(values, rows, names, source)
+
+
+def long_frame(
+    frame: nw.DataFrame[Any], row: str, column: str, value: str | None, source: str = "The frame"
+) -> Pairs:
+    """Read a frame that lists pairs, one a line."""
+    for name in (row, column, value):
+        if name is not None and name not in frame.columns:
+            mend = suggest(name, frame.columns, "its columns")
+            raise DataError(f"{source} has no column {name!r}; {mend}")
+    row_codes, rows = encode(_labels(frame[row], source).tolist())
+    column_codes, columns = encode(_labels(frame[column], source).tolist())
+    values = np.ones(len(frame)) if value is None else _numbers(frame[value], source, None)
+
+    def place(entry: int) -> str:
+        return f"{source} row {entry}"
+
+    known = tidy_labels(rows, "row"), tidy_labels(columns, "column")
+    return Pairs(row_codes, column_codes, values, *known, source, place)
+
+
+def _pandas_index(frame: nw.DataFrame[Any]) -> NDArray[Any] | None:
+    index = nw.maybe_get_index(frame)
+    if index is None or _is_default(index):
+        return None
+    return tidy_labels(index.to_numpy(), "row")
+
+
+def _is_default(index: Any) -> bool:
+    is_range = type(index).__name__ == "RangeIndex"
+    return is_range and index.start == 0 and index.step == 1 and index.name is None
+
+
+def _label_column(
+    frame: nw.DataFrame[Any], names: list[str], index: Any, has_index: bool, source: str
+) -> str | None:
+    if index is False:
+        return None
+    if index is not None:
+        if index not in names:
+            raise DataError(
+                f"{source} has no column {index!r} for index=; "
+                f"{suggest(index, names, 'its columns')}"
+            )
+        return str(index)
+    return names[0] if names and not has_index and _is_text(frame[names[0]]) else None
+
+
+def _is_text(series: nw.Series[Any]) -> bool:
+    if series.dtype == nw.Object:
+        return any(isinstance(entry, str) for entry in series.to_list())
+    return series.dtype in (nw.String, nw.Categorical, nw.Enum)
+
+
+def _labels(series: nw.Series[Any], source: str) -> NDArray[Any]:
+    listed = series.to_list()
+    for position, label in enumerate(listed):
+        if label is None or label != label:
+            raise DataError(f"{source} row {position} has no label in column {series.name!r}.")
+    return tidy_labels(listed)
+
+
+def _numbers(series: nw.Series[Any], source: str, rows: Any) -> NDArray[np.float64]:
+    if series.dtype.is_numeric() or series.dtype == nw.Boolean:
+        filled = series.cast(nw.Float64)
+        return np.asarray(filled.to_numpy(), dtype=np.float64)
+    cells = Cells()
+    numbers = np.empty(len(series))
+    for position, entry in enumerate(series.to_list()):
+        try:
+            numbers[position] = cells.parse(entry)
+        except NotANumber:
+            row = position if rows is None else rows[position].item()
+            raise DataError(
+                f"{source} row {row!r}, column {series.name!r} holds {entry!r} where a number "
+                "belongs; leave a cell that was not observed empty, or pass "
+                f"index={series.name!r} if that column names the rows."
+            ) from None
+    return numbers
+
+
+def _pandas_sparse(frame: nw.DataFrame[Any], names: list[str]) -> Any:
+    native = nw.to_native(frame)
+    if not hasattr(native, "dtypes") or not hasattr(native, "iloc") or not names:
+        return None
+    chosen = native[names]
+    fills = [getattr(dtype, "fill_value", None) for dtype in chosen.dtypes]
+    return chosen.sparse.to_coo() if all(fill is not None and fill == 0 for fill in fills) else None
+
+
+def _stack(columns: list[NDArray[np.float64]], n_rows: int) -> Any:
+    where = [np.flatnonzero(column) for column in columns]
+    indptr = np.cumsum([0, *(len(rows) for rows in where)])
+    if not columns:
+        return np.empty((n_rows, 0))
+    data = np.concatenate([column[rows] for column, rows in zip(columns, where, strict=True)])
+    return sp.csc_array((data, np.concatenate(where), indptr), shape=(n_rows, len(columns)))

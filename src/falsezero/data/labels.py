@@ -1,0 +1,129 @@
+"""Row and column names: one normal form, no duplicates, quick look-up."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from falsezero.data.errors import DataError, suggest
+
+__all__ = ["as_labels", "find_label", "pick", "tidy_labels"]
+
+Labels = NDArray[Any]
+
+
+def as_labels(labels: Any, size: int, axis: str) -> Labels:
+    """Normalise names of one axis to an int64 or text array without duplicates.
+
+    `None` gives the positions 0, 1, 2, ...; whole numbers stay numbers, everything else becomes
+    text.
+
+    >>> as_labels(["a", "b"], 2, "row")
+    array(['a', 'b'], dtype='<U1')
+    >>> as_labels(["a", "a"], 2, "row")
+    Traceback (most recent call last):
+    ...
+    falsezero.data.errors.DataError: The row label 'a' is used twice (rows 0 and 1); \
+give every row a name of its own.
+    """
+    if labels is None:
+        return np.arange(size)
+    names = tidy_labels(labels, axis)
+    if names.shape != (size,):
+        raise DataError(f"The table has {size} {axis}s but {names.size} {axis} labels were given.")
+    twice = first_duplicate(names)
+    if twice is not None:
+        raise DataError(
+            f"The {axis} label {names[twice[0]].item()!r} is used twice ({axis}s {twice[0]} and "
+            f"{twice[1]}); give every {axis} a name of its own."
+        )
+    return names
+
+
+def tidy_labels(labels: Any, axis: str = "row") -> Labels:
+    """Turn any list of names into an int64 or text array."""
+    if isinstance(labels, str):
+        raise DataError(f"The {axis} labels must be a list of names, not the text {labels!r}.")
+    names = np.asarray(labels if hasattr(labels, "__array__") else _object_array(labels))
+    if names.ndim != 1:
+        raise DataError(f"The {axis} labels must be one-dimensional, not of shape {names.shape}.")
+    if names.dtype.kind in "iu":
+        return names.astype(np.int64)
+    if names.dtype.kind == "U":
+        return names.copy()
+    if names.dtype.kind == "O" and all(_is_whole(name) for name in names):
+        return names.astype(np.int64)
+    for position, name in enumerate(names):
+        if name is None or name != name:
+            raise DataError(f"The label of {axis} {position} is missing; give every {axis} a name.")
+    return np.array([_text(name) for name in names], dtype=np.str_)
+
+
+def first_duplicate(names: Labels) -> tuple[int, int] | None:
+    """Give the first two positions that hold the same name, or None."""
+    _, first, codes = np.unique(names, return_index=True, return_inverse=True)
+    if first.size == names.size:
+        return None
+    second = int(np.flatnonzero(first[codes] != np.arange(names.size))[0])
+    return int(first[codes[second]]), second
+
+
+def find_label(label: Hashable, lookup: dict[Any, int], axis: str) -> int:
+    """Give the position of a name, or say which names come close."""
+    if isinstance(label, np.generic):
+        label = label.item()
+    if label in lookup:
+        return lookup[label]
+    for other in (str(label), _as_whole(label)):
+        if other is not None and other in lookup:
+            return lookup[other]
+    raise DataError(
+        f"There is no {axis} labelled {label!r}; {suggest(label, lookup, f'its {axis}s')}"
+    )
+
+
+def pick(wanted: Any, names: Labels, lookup: dict[Any, int], axis: str) -> NDArray[np.intp]:
+    """Turn labels, positions, a slice or a boolean mask into positions."""
+    size = names.size
+    if wanted is None:
+        return np.arange(size)
+    if isinstance(wanted, slice):
+        return np.arange(size)[wanted]
+    if isinstance(wanted, str) or np.ndim(wanted) == 0:
+        wanted = [wanted]
+    chosen = wanted if isinstance(wanted, np.ndarray) else _object_array(list(wanted))
+    is_mask = chosen.size > 0 and all(isinstance(entry, bool | np.bool_) for entry in chosen)
+    if chosen.dtype == bool or is_mask:
+        if chosen.shape != (size,):
+            raise DataError(f"The {axis} mask has {chosen.size} entries for {size} {axis}s.")
+        return np.flatnonzero(chosen.astype(bool))
+    positions = names.dtype.kind != "i" and all(_is_whole(c) for c in chosen)
+    if not positions:
+        return np.array([find_label(label, lookup, axis) for label in chosen], dtype=np.intp)
+    picked = chosen.astype(np.intp)
+    outside = picked[(picked < -size) | (picked >= size)]
+    if outside.size:
+        raise DataError(f"There is no {axis} at position {outside[0]}; the table has {size}.")
+    return picked % size if size else picked
+
+
+def _object_array(items: Any) -> NDArray[Any]:
+    listed = list(items)
+    array = np.empty(len(listed), dtype=object)
+    array[:] = listed
+    return array
+
+
+def _is_whole(value: object) -> bool:
+    return isinstance(value, int | np.integer) and not isinstance(value, bool)
+
+
+def _as_whole(value: object) -> int | None:
+    return int(value) if isinstance(value, str) and value.lstrip("-").isdecimal() else None
+
+
+def _text(name: object) -> str:
+    return name.decode("utf-8", "replace") if isinstance(name, bytes) else str(name)

@@ -1,0 +1,86 @@
+"""Containers of other libraries, known by their shape: AnnData, networkx graphs, xarray."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from falsezero.data.checks import Raw
+from falsezero.data.errors import DataError, suggest
+from falsezero.data.labels import tidy_labels
+
+__all__ = ["from_object"]
+
+
+def from_object(
+    obj: Any, *, layer: str | None = None, value: str | None = None, rows: Any, columns: Any
+) -> Raw | None:
+    """Read AnnData, a graph or an xarray DataArray; None when it is something else."""
+    if all(hasattr(obj, name) for name in ("X", "layers", "obs_names", "var_names")):
+        return _annotated(obj, layer)
+    if all(hasattr(obj, name) for name in ("nodes", "adjacency", "is_directed")):
+        return _graph(obj, value, rows, columns)
+    if all(hasattr(obj, name) for name in ("dims", "coords", "values")):
+        return _data_array(obj)
+    return None
+
+
+def _annotated(obj: Any, layer: str | None) -> Raw:
+    if layer is not None and layer not in obj.layers:
+        mend = suggest(layer, obj.layers.keys(), "its layers")
+        raise DataError(f"The AnnData object has no layer {layer!r}; {mend}")
+    values = obj.X if layer is None else obj.layers[layer]
+    if values is None:
+        mend = suggest("", obj.layers.keys(), "its layers")
+        raise DataError(f"The AnnData object has no X; pass layer= with one of {mend}")
+    names = np.asarray(obj.obs_names), np.asarray(obj.var_names)
+    return Raw(values, *names, source="The AnnData object")
+
+
+def _data_array(obj: Any) -> Raw:
+    if len(obj.dims) != 2:
+        raise DataError(f"A table has two dimensions, but the DataArray has {tuple(obj.dims)}.")
+    names = [np.asarray(obj.coords[dim]) if dim in obj.coords else None for dim in obj.dims]
+    return Raw(np.asarray(obj.values), *names, source="The DataArray")
+
+
+def _graph(graph: Any, weight: str | None, rows: Any, columns: Any) -> Raw:
+    tops, bottoms = _sides(graph, rows, columns)
+    row_of = {node: position for position, node in enumerate(tops)}
+    column_of = {node: position for position, node in enumerate(bottoms)}
+    entries: list[tuple[int, int, float]] = []
+    for node, neighbours in graph.adjacency():
+        for other, edge in neighbours.items():
+            if node in row_of and other in column_of:
+                entries.append((row_of[node], column_of[other], _weight(graph, edge, weight)))
+    where = np.array([entry[:2] for entry in entries], dtype=np.intp).reshape(-1, 2).T
+    weights = np.array([entry[2] for entry in entries], dtype=np.float64)
+    shape = (len(tops), len(bottoms))
+    matrix: Any = sp.coo_array((weights, (where[0], where[1])), shape=shape)
+    return Raw(matrix, tidy_labels(tops, "row"), tidy_labels(bottoms, "column"), "The graph")
+
+
+def _sides(graph: Any, rows: Any, columns: Any) -> tuple[list[Any], list[Any]]:
+    nodes = list(graph.nodes)
+    for node in [*(rows if rows is not None else []), *(columns if columns is not None else [])]:
+        if node not in graph.nodes:
+            raise DataError(f"The graph has no node {node!r}; {suggest(node, nodes, 'its nodes')}")
+    parts = [graph.nodes[node].get("bipartite") for node in nodes]
+    two_sided = len(nodes) > 0 and all(part in (0, 1) for part in parts)
+    tops = [node for node, part in zip(nodes, parts, strict=True) if not two_sided or part == 0]
+    bottoms = [node for node, part in zip(nodes, parts, strict=True) if not two_sided or part == 1]
+    return list(rows) if rows is not None else tops, list(
+        columns
+    ) if columns is not None else bottoms
+
+
+def _weight(graph: Any, edge: Any, weight: str | None) -> float:
+    parallel = list(edge.values()) if graph.is_multigraph() else [edge]
+    if weight is None:
+        return 1.0
+    try:
+        return float(sum(attributes[weight] for attributes in parallel))
+    except KeyError:
+        raise DataError(f"An edge of the graph has no attribute {weight!r} for value=.") from None

@@ -1,0 +1,98 @@
+"""How a table looks in a terminal and in a notebook: its size and one small corner."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from falsezero.data.table import Table
+
+__all__ = ["as_html", "as_text", "headline"]
+
+MARKS = {0.0: "·", 1.0: "■"}
+STYLE = {
+    "table": "border-collapse:collapse;font-size:90%",
+    "th": "text-align:left;font-weight:normal;padding:1px 6px",
+    "td": "text-align:center;padding:1px 6px",
+}
+
+
+def headline(table: Table) -> str:
+    """Say in one line how large, how full and how complete the table is."""
+    n_rows, n_columns = table.shape
+    known = table.values.data[~np.isnan(table.values.data)]
+    filled = "ones" if np.all(known == 1.0) else "nonzero"
+    parts = [
+        f"{_plural(n_rows, 'row')} × {_plural(n_columns, 'column')}",
+        f"{100 * table.density:.3g} % {filled}",
+        f"{_plural(table.n_missing, 'cell')} not observed"
+        if table.n_missing
+        else "every cell observed",
+    ]
+    title = f"Table {table.name!r}" if table.name else "Table"
+    return f"{title}: " + ", ".join(parts)
+
+
+def as_text(table: Table, *, max_rows: int = 8, width: int = 80) -> str:
+    """Draw the top left corner: ■ one, · zero, ? not observed, counts as numbers."""
+    rows = [_shorten(label, 18) for label in table.rows[:max_rows]]
+    margin = max(map(len, rows), default=0)
+    heads = [_shorten(label, 10) for label in table.columns[: width // 3]]
+    cells = _corner(table, len(rows), len(heads))
+    lines, used, shown = [f"{'':{margin}}", *(f"{row:{margin}}" for row in rows)], margin, 0
+    for column, head in enumerate(heads):
+        entries = [head, *(line[column] for line in cells)]
+        size = max(map(len, entries))
+        if used + size + 4 > width:
+            break
+        lines = [f"{line}  {entry:{size}}" for line, entry in zip(lines, entries, strict=True)]
+        used, shown = used + size + 2, shown + 1
+    if shown < table.shape[1]:
+        lines = [f"{line}  …" for line in lines]
+    if len(rows) < table.shape[0]:
+        lines.append("⋮")
+    return "\n".join([headline(table), *(line.rstrip() for line in lines)])
+
+
+def as_html(table: Table, *, max_rows: int = 8, max_columns: int = 10) -> str:
+    """Draw the same corner as a small HTML table with escaped labels."""
+    rows = [_shorten(label, 24) for label in table.rows[:max_rows]]
+    heads = [_shorten(label, 16) for label in table.columns[:max_columns]]
+    more = "…" if len(heads) < table.shape[1] else None
+    lines = [_html_row("th", ["", *heads, *([more] if more else [])])]
+    for row, cells in zip(rows, _corner(table, len(rows), len(heads)), strict=True):
+        lines.append(_html_row("td", [row, *cells, *([more] if more else [])]))
+    if len(rows) < table.shape[0]:
+        lines.append(_html_row("td", ["⋮", *[""] * len(heads)]))
+    body = f'<table style="{STYLE["table"]}">{"".join(lines)}</table>'
+    return f"<div><p>{escape(headline(table))}</p>{body}</div>"
+
+
+def _corner(table: Table, n_rows: int, n_columns: int) -> list[list[str]]:
+    corner = table.values[:n_rows, :n_columns].toarray()
+    return [[_mark(value) for value in row] for row in corner]
+
+
+def _mark(value: float) -> str:
+    if np.isnan(value):
+        return "?"
+    return MARKS.get(float(value)) or f"{value:.4g}"
+
+
+def _shorten(label: Any, limit: int) -> str:
+    text = " ".join(str(label).split())
+    return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+def _plural(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def _html_row(tag: str, cells: list[str]) -> str:
+    head, *rest = cells
+    inner = f'<th style="{STYLE["th"]}">{escape(head)}</th>'
+    inner += "".join(f'<{tag} style="{STYLE[tag]}">{escape(cell)}</{tag}>' for cell in rest)
+    return f"<tr>{inner}</tr>"

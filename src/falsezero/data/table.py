@@ -1,0 +1,249 @@
+"""A table of zeros and ones (or counts) with names, and with cells that nobody looked at."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from falsezero.data import show
+from falsezero.data.errors import DataError
+from falsezero.data.labels import as_labels, find_label, pick
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["Table"]
+
+
+@dataclass(frozen=True, eq=False, repr=False, init=False)
+class Table:
+    """A labelled table: rows are observations, columns are attributes.
+
+    Three kinds of cells exist. A number above zero is stored in `values`; a stored NaN means
+    "not observed"; everything that is not stored is an observed zero. The table is not meant to be
+    changed: every method gives a new one.
+
+    Parameters
+    ----------
+    values : array of shape (n_rows, n_columns)
+        Dense (NaN: not observed) or any scipy sparse array or matrix. It is copied into a
+        canonical float64 `csr_array` without stored zeros.
+    rows, columns : list of names, optional
+        Whole numbers or text, no duplicates; the positions when left out.
+    name : str, optional
+        What the table is called in print, such as its file name.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> finds = Table([[1, 0, 1], [0, np.nan, 1]], rows=["Rudabanya", "Can Llobateres"],
+    ...               columns=["Hipparion", "Dryopithecus", "Sus"])
+    >>> finds
+    Table: 2 rows × 3 columns, 60 % ones, 1 cell not observed
+                    Hipparion  Dryopithe…  Sus
+    Rudabanya       ■          ·           ■
+    Can Llobateres  ·          ?           ■
+    >>> finds.n_ones, finds.n_missing
+    (3, 1)
+    >>> finds.select(rows=["Rudabanya"], columns=["Sus", "Hipparion"]).to_numpy()
+    array([[1., 1.]])
+    """
+
+    values: sp.csr_array
+    rows: NDArray[Any]
+    columns: NDArray[Any]
+    name: str | None
+
+    def __init__(
+        self, values: Any, rows: Any = None, columns: Any = None, name: str | None = None
+    ) -> None:
+        matrix = canonical(values)
+        if np.isinf(matrix.data).any():
+            row, column = cell_of(matrix, int(np.argmax(np.isinf(matrix.data))))
+            raise DataError(f"The cell in row {row}, column {column} is infinite.")
+        object.__setattr__(self, "values", matrix)
+        object.__setattr__(self, "rows", as_labels(rows, matrix.shape[0], "row"))
+        object.__setattr__(self, "columns", as_labels(columns, matrix.shape[1], "column"))
+        object.__setattr__(self, "name", name)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Number of rows and of columns."""
+        n_rows, n_columns = self.values.shape
+        return int(n_rows), int(n_columns)
+
+    @property
+    def n_ones(self) -> int:
+        """Number of observed cells that are not zero."""
+        return int(self.values.nnz) - self.n_missing
+
+    @cached_property
+    def n_missing(self) -> int:
+        """Number of cells that were not observed."""
+        return int(np.isnan(self.values.data).sum())
+
+    @property
+    def density(self) -> float:
+        """Share of ones (for counts: of nonzero cells) among the observed cells."""
+        n_observed = self.shape[0] * self.shape[1] - self.n_missing
+        return self.n_ones / n_observed if n_observed else 0.0
+
+    @property
+    def missing(self) -> sp.csr_array:
+        """The cells that were not observed, as a sparse boolean array."""
+        unknown = np.isnan(self.values.data)
+        mask = sp.csr_array((unknown, self.values.indices, self.values.indptr), self.shape).copy()
+        mask.eliminate_zeros()
+        return mask
+
+    @property
+    def observed(self) -> NDArray[np.bool_]:
+        """The cells that were observed, as a dense boolean array of the table's full shape."""
+        return ~self.missing.toarray()
+
+    @property
+    def is_binary(self) -> bool:
+        """Whether every observed cell is 0 or 1."""
+        return bool(np.all((self.values.data == 1.0) | np.isnan(self.values.data)))
+
+    @property
+    def T(self) -> Table:  # noqa: N802
+        """The table with rows and columns exchanged."""
+        return self.transpose()
+
+    def transpose(self) -> Table:
+        """Exchange rows and columns."""
+        return Table(self.values.T, self.columns, self.rows, self.name)
+
+    def row(self, label: Any) -> int:
+        """Position of the row with this label.
+
+        >>> Table([[1], [0]], rows=["Rudabanya", "Sansan"]).row("Rudabana")
+        Traceback (most recent call last):
+        ...
+        falsezero.data.errors.DataError: There is no row labelled 'Rudabana'; \
+did you mean 'Rudabanya'?
+        """
+        return find_label(label, self._row_lookup, "row")
+
+    def column(self, label: Any) -> int:
+        """Position of the column with this label."""
+        return find_label(label, self._column_lookup, "column")
+
+    def select(self, rows: Any = None, columns: Any = None) -> Table:
+        """Pick rows and columns, in the order given.
+
+        Each argument is a label, a list of labels, a list of positions, a boolean mask, a slice of
+        positions, or None for all. On an axis whose labels are whole numbers, whole numbers are
+        labels.
+
+        >>> import numpy as np
+        >>> digits = Table(np.eye(3), columns=list("abc"))
+        >>> digits.select(rows=[True, False, True], columns=["c", "a"]).to_numpy()
+        array([[0., 1.],
+               [1., 0.]])
+        """
+        picked_rows = pick(rows, self.rows, self._row_lookup, "row")
+        picked_columns = pick(columns, self.columns, self._column_lookup, "column")
+        values = self.values
+        if rows is not None:
+            values = values[picked_rows]
+        if columns is not None:
+            values = values[:, picked_columns]
+        return Table(values, self.rows[picked_rows], self.columns[picked_columns], self.name)
+
+    def with_values(self, values: Any) -> Table:
+        """Keep labels and name, put other values of the same shape in."""
+        return Table(values, self.rows, self.columns, self.name)
+
+    def to_numpy(self) -> NDArray[np.float64]:
+        """Dense float array; NaN marks cells that were not observed."""
+        return np.asarray(self.values.toarray())
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Dense pandas frame with the labels as index and columns (needs pandas)."""
+        import pandas as pd
+
+        return pd.DataFrame(self.to_numpy(), index=self.rows, columns=self.columns)
+
+    def equals(self, other: object) -> bool:
+        """Whether shape, labels, values and unobserved cells are the same (the name may differ)."""
+        if not isinstance(other, Table) or self.shape != other.shape:
+            return False
+        a, b = self.values, other.values
+        return (
+            np.array_equal(self.rows, other.rows)
+            and np.array_equal(self.columns, other.columns)
+            and np.array_equal(a.indptr, b.indptr)
+            and np.array_equal(a.indices, b.indices)
+            and np.array_equal(a.data, b.data, equal_nan=True)
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __eq__(self, other: object) -> bool:
+        return self.equals(other) if isinstance(other, Table) else NotImplemented
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        if copy is False:
+            raise ValueError("A Table is stored sparse, so its dense array is always a copy.")
+        return self.to_numpy().astype(dtype or np.float64, copy=False)
+
+    def __repr__(self) -> str:
+        return show.as_text(self)
+
+    def _repr_html_(self) -> str:
+        return show.as_html(self)
+
+    @cached_property
+    def _row_lookup(self) -> dict[Any, int]:
+        return {label: position for position, label in enumerate(self.rows.tolist())}
+
+    @cached_property
+    def _column_lookup(self) -> dict[Any, int]:
+        return {label: position for position, label in enumerate(self.columns.tolist())}
+
+
+def cell_of(values: sp.csr_array, entry: int) -> tuple[int, int]:
+    """Row and column of one stored entry."""
+    row = int(np.searchsorted(values.indptr, entry, side="right")) - 1
+    return row, int(values.indices[entry])
+
+
+def canonical(values: Any) -> sp.csr_array:
+    """Copy any matrix of numbers into a sorted float64 `csr_array` without stored zeros."""
+    matrix: Any = sp.csr_array(_real(values) if sp.issparse(values) else _dense(values))
+    if matrix.ndim != 2:
+        raise DataError(f"A table has two dimensions, but the sparse array has {matrix.ndim}.")
+    matrix.sum_duplicates()
+    matrix.eliminate_zeros()
+    return matrix
+
+
+def _dense(values: Any) -> NDArray[np.float64]:
+    try:
+        array = _real(np.asarray(values))
+    except (TypeError, ValueError) as problem:
+        if isinstance(problem, DataError):
+            raise
+        raise DataError("A table needs numbers in rows of equal length.") from None
+    if array.ndim != 2:
+        raise DataError(
+            f"A table has two dimensions, but the array has shape {array.shape}; "
+            "reshape it to (rows, columns)."
+        )
+    return array
+
+
+def _real(array: Any) -> Any:
+    if array.dtype.kind == "c":
+        raise DataError("A table needs real numbers, but complex ones were given.")
+    return array.astype(np.float64, copy=True)
