@@ -20,7 +20,14 @@ __all__ = ["as_frame", "long_frame", "wide_frame"]
 
 def as_frame(obj: Any) -> nw.DataFrame[Any] | None:
     """Wrap a data frame of any library, or give None when it is something else."""
-    frame = nw.from_native(obj, pass_through=True)
+    try:
+        frame = nw.from_native(obj, pass_through=True)
+    except nw.exceptions.DuplicateError:
+        names = list(obj.columns)
+        twice = next(name for name in names if names.count(name) > 1)
+        raise DataError(
+            f"The frame uses the column name {twice!r} twice; give every column a name of its own."
+        ) from None
     if isinstance(frame, nw.LazyFrame):
         return frame.collect()
     return frame if isinstance(frame, nw.DataFrame) else None
@@ -32,18 +39,16 @@ def wide_frame(frame: nw.DataFrame[Any], index: Any, source: str = "The frame") 
     The row labels are the column named by `index`; else a pandas index that is not the default
     one; else the first column when it holds text; else the positions.
     """
-    names = list(frame.columns)
-    native_index = _pandas_index(frame)
-    label_column = _label_column(frame, names, index, native_index is not None, source)
-    rows = native_index
+    series = dict(zip(frame.columns, frame.iter_columns(), strict=True))
+    rows = _pandas_index(frame)
+    label_column = _label_column(series, index, rows is not None, source)
     if label_column is not None:
-        rows = _labels(frame[label_column], source)
-        names.remove(label_column)
-    sparse = _pandas_sparse(frame, names)
-    if sparse is not None:
-        return Raw(sparse, rows, names, source)
-    values: Any = _stack([_numbers(frame[name], source, rows) for name in names], len(frame))
-    return Raw(values, rows, names, source)
+        rows = _labels(series.pop(label_column), source)
+    values = _pandas_sparse(frame, list(series))
+    if values is None:
+        columns = [_numbers(column, source, rows) for column in series.values()]
+        values = _stack(columns, len(frame))
+    return Raw(values, rows, list(series), source)
 
 
 def long_frame(
@@ -78,18 +83,16 @@ def _is_default(index: Any) -> bool:
 
 
 def _label_column(
-    frame: nw.DataFrame[Any], names: list[str], index: Any, has_index: bool, source: str
-) -> str | None:
-    if index is False:
+    series: dict[Any, nw.Series[Any]], index: Any, has_index: bool, source: str
+) -> Any:
+    if index is False or not series:
         return None
-    if index is not None:
-        if index not in names:
-            raise DataError(
-                f"{source} has no column {index!r} for index=; "
-                f"{suggest(index, names, 'its columns')}"
-            )
-        return str(index)
-    return names[0] if names and not has_index and _is_text(frame[names[0]]) else None
+    if index is not None and index not in series:
+        mend = suggest(index, series, "its columns")
+        raise DataError(f"{source} has no column {index!r} for index=; {mend}")
+    first = next(iter(series))
+    names_rows = not has_index and _is_text(series[first])
+    return index if index is not None else (first if names_rows else None)
 
 
 def _is_text(series: nw.Series[Any]) -> bool:
@@ -125,7 +128,7 @@ def _numbers(series: nw.Series[Any], source: str, rows: Any) -> NDArray[np.float
     return numbers
 
 
-def _pandas_sparse(frame: nw.DataFrame[Any], names: list[str]) -> Any:
+def _pandas_sparse(frame: nw.DataFrame[Any], names: list[Any]) -> Any:
     native = nw.to_native(frame)
     if not hasattr(native, "dtypes") or not hasattr(native, "iloc") or not names:
         return None

@@ -35,15 +35,15 @@ def _annotated(obj: Any, layer: str | None) -> Raw:
     if values is None:
         mend = suggest("", obj.layers.keys(), "its layers")
         raise DataError(f"The AnnData object has no X; pass layer= with one of {mend}")
-    names = np.asarray(obj.obs_names), np.asarray(obj.var_names)
-    return Raw(values, *names, source="The AnnData object")
+    rows, columns = np.asarray(obj.obs_names), np.asarray(obj.var_names)
+    return Raw(values, rows, columns, "The AnnData object")
 
 
 def _data_array(obj: Any) -> Raw:
     if len(obj.dims) != 2:
         raise DataError(f"A table has two dimensions, but the DataArray has {tuple(obj.dims)}.")
-    names = [np.asarray(obj.coords[dim]) if dim in obj.coords else None for dim in obj.dims]
-    return Raw(np.asarray(obj.values), *names, source="The DataArray")
+    rows, columns = (np.asarray(obj.coords[dim]) if dim in obj.coords else None for dim in obj.dims)
+    return Raw(np.asarray(obj.values), rows, columns, "The DataArray")
 
 
 def _graph(graph: Any, weight: str | None, rows: Any, columns: Any) -> Raw:

@@ -1,0 +1,133 @@
+"""Binary and MatrixMarket files: npz, npy, mtx, Parquet, h5ad."""
+
+from __future__ import annotations
+
+import re
+import zipfile
+import zlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from falsezero.data.checks import Raw
+from falsezero.data.errors import DataError, FileReadError, MissingFileError, suggest
+
+__all__ = ["find_file", "read_h5ad", "read_mtx", "read_npy", "read_npz", "read_parquet"]
+
+BROKEN = (ValueError, OSError, EOFError, KeyError, zipfile.BadZipFile, zlib.error, TypeError)
+
+
+def find_file(path: Any) -> Path:
+    """Check that a path names a file that can be opened, and say so when it does not."""
+    found = Path(path)
+    try:
+        with open(found, "rb"):
+            return found
+    except FileNotFoundError:
+        mend = ""
+        if found.parent.is_dir():
+            names = [entry.name for entry in found.parent.iterdir()]
+            close = suggest(found.name, names)
+            mend = f"; {close}" if close.startswith("did") else ""
+        raise MissingFileError(f"There is no file {found}{mend or '.'}") from None
+    except IsADirectoryError:
+        raise FileReadError(f"{found} is a folder; name a file in it.") from None
+    except PermissionError:
+        raise FileReadError(f"{found} may not be read: permission denied.") from None
+    except (OSError, ValueError):
+        raise FileReadError(f"{found} cannot be opened.") from None
+
+
+def read_npz(path: Path) -> Raw:
+    """Read a sparse matrix of `scipy.sparse.save_npz`, or arrays `X`, `rows` and `columns`."""
+    with _whole(path, ".npz", lambda: np.load(path, allow_pickle=False)) as archive:
+        names = list(archive.files)
+        if "format" in names and "shape" in names:
+            values: Any = _whole(path, ".npz", lambda: sp.load_npz(path))
+        else:
+            key = names[0] if len(names) == 1 else "X"
+            if key not in names:
+                listed = ", ".join(map(repr, names)) or "none"
+                raise DataError(f"{path} has no array named 'X'; its arrays: {listed}.")
+            values = _member(path, archive, key)
+        rows, columns = (_member(path, archive, axis) for axis in ("rows", "columns"))
+    return _located(values, rows, columns, path)
+
+
+def read_npy(path: Path) -> Raw:
+    """Read one dense array."""
+    values = _whole(path, ".npy", lambda: np.load(path, allow_pickle=False))
+    return _located(values, None, None, path)
+
+
+def read_mtx(path: Path) -> Raw:
+    """Read a MatrixMarket file, gzipped or not."""
+    from scipy.io import mmread
+
+    try:
+        values = mmread(path, spmatrix=False)
+    except BROKEN as problem:
+        line = re.search(r"[Ll]ine (\d+)", str(problem))
+        where = f" line {line[1]}" if line else ""
+        raise FileReadError(
+            f"{path}{where} is damaged or cut off: it is not a complete MatrixMarket file."
+        ) from None
+    return _located(values, None, None, path)
+
+
+def read_parquet(path: Path) -> tuple[Any, str | None]:
+    """Read a Parquet file: its Arrow table, and the column that pandas stored as index."""
+    try:
+        import pyarrow.parquet as pq
+    except ImportError:
+        raise DataError(
+            f"{path} is a Parquet file, which needs pyarrow: pip install falsezero[arrow]."
+        ) from None
+    table = _whole(path, "Parquet", lambda: pq.read_table(path))
+    metadata = table.schema.pandas_metadata or {}
+    index = [entry for entry in metadata.get("index_columns", []) if isinstance(entry, str)]
+    return table, index[0] if len(index) == 1 else None
+
+
+def read_h5ad(path: Path) -> Any:
+    """Read an AnnData file."""
+    try:
+        import anndata
+    except ImportError:
+        raise DataError(
+            f"{path} is an AnnData file, which needs anndata: pip install falsezero[anndata]."
+        ) from None
+    return _whole(path, ".h5ad", lambda: anndata.read_h5ad(path))
+
+
+def _whole(path: Path, kind: str, load: Callable[[], Any]) -> Any:
+    try:
+        return load()
+    except BROKEN as problem:
+        if "pickle" in str(problem):
+            raise FileReadError(
+                f"{path} holds Python objects (pickle), which are not loaded; "
+                "save numbers and text arrays only."
+            ) from None
+        raise FileReadError(
+            f"{path} is damaged or cut off: it is not a complete {kind} file."
+        ) from None
+
+
+def _member(path: Path, archive: Any, key: str) -> Any:
+    return _whole(path, ".npz", lambda: archive[key]) if key in archive.files else None
+
+
+def _located(values: Any, rows: Any, columns: Any, path: Path) -> Raw:
+    if not sp.issparse(values) and values.dtype.kind not in "biuf":
+        raise DataError(f"{path} holds {values.dtype.name} entries where numbers belong.")
+
+    def place(row: int, column: int) -> str:
+        row_name = row if rows is None else rows[row].item()
+        column_name = column if columns is None else columns[column].item()
+        return f"{path} row {row_name!r}, column {column_name!r}"
+
+    return Raw(values, rows, columns, str(path), place)

@@ -1,0 +1,115 @@
+"""Which cells somebody looked at: everything else is "not observed", not zero."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from falsezero.data.errors import DataError, suggest
+from falsezero.data.labels import tidy_labels
+from falsezero.data.pairs import Pairs, encode
+from falsezero.data.table import Table, canonical
+
+__all__ = ["is_mask", "pairs_of_list", "pairs_of_table", "restrict", "restrict_to_mask"]
+
+BLOCK = 1024
+
+
+def is_mask(surveyed: Any, shape: tuple[int, int]) -> bool:
+    """Whether an object is a matrix of yes and no, rather than a list of pairs.
+
+    Sparse and boolean arrays are; a numeric array is when it has the shape of the table, unless
+    that has two columns and could just as well list pairs.
+    """
+    if sp.issparse(surveyed):
+        return True
+    if not isinstance(surveyed, np.ndarray):
+        return False
+    return surveyed.dtype.kind == "b" or (surveyed.shape == shape and shape[1] != 2)
+
+
+def pairs_of_list(pairs: Any) -> Pairs:
+    """Read a list of (row label, column label) pairs."""
+    listed = [tuple(pair) for pair in pairs]
+    for position, pair in enumerate(listed):
+        if len(pair) != 2:
+            raise DataError(
+                f"surveyed= needs pairs of a row and a column label, but entry {position} is "
+                f"{pair!r}."
+            )
+    row_codes, rows = encode(pair[0] for pair in listed)
+    column_codes, columns = encode(pair[1] for pair in listed)
+    known = tidy_labels(rows, "row"), tidy_labels(columns, "column")
+    return _plain(row_codes, column_codes, *known)
+
+
+def pairs_of_table(table: Table) -> Pairs:
+    """Take the ones of a table as the surveyed pairs."""
+    filled: Any = table.values.tocoo()
+    known = ~np.isnan(filled.data)
+    return _plain(filled.row[known], filled.col[known], table.rows, table.columns)
+
+
+def restrict(table: Table, looked: Pairs, *, grow: bool) -> Table:
+    """Mark every cell outside the surveyed pairs as not observed.
+
+    With `grow`, surveyed rows and columns without a single find join the table as zeros: a site
+    where nothing was found is still a site. Otherwise an unknown label is an error.
+    """
+    rows, row_of = _align(table.rows, looked.rows, "row", grow)
+    columns, column_of = _align(table.columns, looked.columns, "column", grow)
+    shape = (len(rows), len(columns))
+    where = (row_of[looked.row_codes], column_of[looked.column_codes])
+    mask: Any = sp.coo_array((np.ones(where[0].size, dtype=bool), where), shape=shape)
+    values: Any = table.values.copy()
+    values.resize(shape)
+    return restrict_to_mask(Table(values, rows, columns, table.name), mask)
+
+
+def restrict_to_mask(table: Table, mask: Any) -> Table:
+    """Mark every cell that is false in `mask` as not observed."""
+    looked: Any = canonical(mask)
+    if looked.shape != table.shape:
+        raise DataError(
+            f"surveyed= has shape {looked.shape}, but the table has shape {table.shape}."
+        )
+    parts: list[Any] = []
+    for start in range(0, table.shape[0], BLOCK):
+        block = table.values[start : start + BLOCK].toarray()
+        seen = looked[start : start + BLOCK].toarray() != 0
+        outside = np.argwhere((block != 0) & ~np.isnan(block) & ~seen)
+        if outside.size:
+            raise DataError(_unexpected(table, start + outside[0, 0], outside[0, 1]))
+        parts.append(sp.csr_array(np.where(seen, block, np.nan)))
+    return table.with_values(sp.vstack(parts)) if parts else table
+
+
+def _align(
+    known: NDArray[Any], wanted: NDArray[Any], axis: str, grow: bool
+) -> tuple[NDArray[Any], NDArray[np.intp]]:
+    lookup = {str(label): position for position, label in enumerate(known.tolist())}
+    extra = [label for label in wanted.tolist() if str(label) not in lookup]
+    if extra and not grow:
+        mend = suggest(extra[0], lookup, f"its {axis}s")
+        raise DataError(f"surveyed= names the {axis} {extra[0]!r}, which the table lacks; {mend}")
+    for label in extra:
+        lookup[str(label)] = len(lookup)
+    positions = np.array([lookup[str(label)] for label in wanted.tolist()], dtype=np.intp)
+    labels = tidy_labels([*known.tolist(), *extra], axis) if extra else known
+    return labels, positions
+
+
+def _plain(row_codes: Any, column_codes: Any, rows: Any, columns: Any) -> Pairs:
+    ones = np.ones(len(row_codes))
+    return Pairs(row_codes, column_codes, ones, rows, columns, "surveyed=", str)
+
+
+def _unexpected(table: Table, row: int, column: int) -> str:
+    pair = f"({table.rows[row].item()!r}, {table.columns[column].item()!r})"
+    return (
+        f"The find {pair} is not among the surveyed pairs; add the pair to surveyed= or remove "
+        "the find."
+    )
