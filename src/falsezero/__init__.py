@@ -1,0 +1,42 @@
+"""falsezero: which zeros in your table are real?
+
+Multiple-cause factor models for tables of zeros and ones, and counts: they separate noise from
+content, fill the gaps, explain every cell, and say how many causes the data supports.
+
+>>> import falsezero as fz
+>>> table = fz.datasets.make_aspect_bernoulli(100, 20, 2, random_state=0).table
+>>> model = fz.AspectBernoulli(n_components=2, random_state=0).fit(table)
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "falsezero.data.table": ["Table"],
+    "falsezero.data.read": ["read", "as_table"],
+    "falsezero.data.corrupt": ["corrupt"],
+    "falsezero.models.aspect_bernoulli": ["AspectBernoulli"],
+}
+_MODULES = ["analysis", "data", "datasets", "inference", "models"]
+_HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
+
+__all__ = sorted([*_HOME_OF, *_MODULES, "__version__"])
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public name when it is first used: `import falsezero` itself costs nothing."""
+    if name in _MODULES:
+        return import_module(f"falsezero.{name}")
+    if name not in _HOME_OF:
+        raise AttributeError(f"falsezero has no {name!r}")
+    value = getattr(import_module(_HOME_OF[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,0 +1,247 @@
+"""The estimator contract, written once: what every falsezero model can do."""
+
+from __future__ import annotations
+
+import hashlib
+from abc import abstractmethod
+from numbers import Integral, Real
+from os import PathLike
+from typing import Any
+
+import numpy as np
+from sklearn.base import (
+    BaseEstimator,
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+    _fit_context,
+)
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
+
+from falsezero.backends import workers
+from falsezero.data.blocks import Blocks
+from falsezero.data.table import Table
+from falsezero.data.validate import check_table
+from falsezero.inference.checkpoint import Checkpoint
+from falsezero.inference.contract import Fit, Point, Steps
+from falsezero.inference.engine import optimise, settle_rows
+from falsezero.inference.progress import progress
+
+__all__ = ["FactorModel", "Interval", "StrOptions", "spawn_seeds"]
+
+_ROW_TOL = 1e-9
+_ROW_ITER = 1000
+
+
+def spawn_seeds(random_state: Any, count: int) -> list[np.random.SeedSequence]:
+    """Independent seeds from whatever a user calls a random state: int, None, old or new style.
+
+    >>> first, second = spawn_seeds(0, 2)
+    >>> first.spawn_key == second.spawn_key
+    False
+    """
+    entropy = random_state
+    if isinstance(random_state, np.random.Generator):
+        entropy = int(random_state.integers(2**63))
+    elif isinstance(random_state, np.random.RandomState):
+        entropy = int(random_state.randint(2**31))
+    return np.random.SeedSequence(entropy).spawn(count)
+
+
+class FactorModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """A model whose rows are explained by weights on a few components.
+
+    A model supplies its constructor and five small methods: `_steps` (its mathematics, for the
+    engine), `_start_rows` (row quantities before any data was seen), `_adopt` (what the fit
+    taught), `_weights` (what `transform` returns) and `_expected` (the table that weights predict).
+    """
+
+    _kind = "binary"
+    _parameter_constraints: dict[str, list[Any]] = {
+        "n_components": [Interval(Integral, 1, None, closed="left")],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "tol": [Interval(Real, 0, None, closed="left")],
+        "n_init": [Interval(Integral, 1, None, closed="left")],
+        "binarize": [Real, None],
+        "n_jobs": [Integral, None],
+        "verbose": ["verbose"],
+        "random_state": ["random_state", np.random.Generator],
+        "callback": [callable, None],
+        "checkpoint": [str, PathLike, None],
+    }
+
+    # -- what a model supplies ------------------------------------------------------------------
+
+    @abstractmethod
+    def _steps(self, blocks: Blocks) -> Steps:
+        """The model's mathematics for a table of this kind."""
+
+    @abstractmethod
+    def _start_rows(self, blocks: Blocks) -> Point:
+        """The learnt state, and row quantities that know nothing of their rows yet."""
+
+    @abstractmethod
+    def _adopt(self, fit: Fit, blocks: Blocks) -> None:
+        """Keep what the fit taught as attributes with a trailing underscore."""
+
+    @abstractmethod
+    def _weights(self, local: Any) -> np.ndarray:
+        """Row weights of one block, rows x components."""
+
+    @abstractmethod
+    def _expected(self, weights: np.ndarray) -> np.ndarray:
+        """The table that row weights predict, rows x columns."""
+
+    # -- fitting --------------------------------------------------------------------------------
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: Any, y: Any = None) -> Any:
+        """Learn the components from a table.
+
+        Parameters
+        ----------
+        X : Table, array, sparse array or data frame of shape (n_rows, n_columns)
+            NaN means "not observed"; an implicit zero of a sparse table is an observed absence.
+        y : ignored
+            Present for scikit-learn's sake.
+
+        Returns
+        -------
+        self
+        """
+        blocks = self._blocks(X, reset=True)
+        fit = self._optimise(blocks)
+        self.history_ = fit.history
+        self.n_iter_ = fit.n_iter
+        self.converged_ = fit.converged
+        self.objective_ = fit.objective
+        self._adopt(fit, blocks)
+        return self
+
+    def _optimise(self, blocks: Blocks) -> Fit:
+        seeds = spawn_seeds(self.random_state, self.n_init)
+        checkpoint = self._checkpoint(blocks)
+        listeners = () if self.callback is None else (self.callback,)
+        with (
+            workers(self.n_jobs, len(blocks)) as run,
+            progress(self, self.verbose) as show,
+        ):
+            fit = optimise(
+                self._steps(blocks),
+                blocks,
+                seeds,
+                run,
+                max_iter=self.max_iter,
+                tol=self.tol,
+                accelerate=getattr(self, "acceleration", None) is not None,
+                listeners=(*show, *listeners),
+                checkpoint=checkpoint,
+            )
+        if checkpoint is not None:
+            checkpoint.remove()
+        return fit
+
+    def _checkpoint(self, blocks: Blocks) -> Checkpoint | None:
+        path = self.checkpoint
+        if path is None:
+            return None
+        params = self.get_params(deep=False)
+        for name in ("n_jobs", "verbose", "callback", "checkpoint"):
+            params.pop(name, None)
+        totals, observed = blocks.column_counts
+        said = f"{type(self).__name__}{sorted(params.items())}{blocks.shape}"
+        digest = hashlib.sha256(said.encode() + totals.tobytes() + observed.tobytes())
+        return Checkpoint(path, digest.hexdigest())
+
+    # -- using ----------------------------------------------------------------------------------
+
+    def transform(self, X: Any) -> Any:
+        """Weights of the components in each row, of this table or of rows never seen.
+
+        Returns
+        -------
+        array of shape (n_rows, n_components), or a `Table` with the row labels for a `Table`
+        """
+        blocks = self._blocks(X, reset=False)
+        return self._labelled(self._settle(blocks), X, self.get_feature_names_out())
+
+    def fit_transform(self, X: Any, y: Any = None) -> Any:
+        """Fit, then give the weights of the components in each row."""
+        return self.fit(X, y).transform(X)
+
+    def reconstruct(self, X: Any, keep: Any = None) -> Any:
+        """The table as the model sees it: the probability (or expected value) of every cell.
+
+        Parameters
+        ----------
+        X : Table, array, sparse array or data frame
+        keep : array of shape (n_components,) or (n_rows, n_components), optional
+            The analyst's word on the components, P(u|k): 0 removes a component, 1 keeps it. Row
+            weights are renormalised by Bayes' rule (Kabán and Bingham, eq. 13).
+        """
+        blocks = self._blocks(X, reset=False)
+        weights = self.reweigh(self._settle(blocks), keep)
+        names = getattr(X, "columns", None) if isinstance(X, Table) else None
+        return self._labelled(self._expected(weights), X, names)
+
+    @staticmethod
+    def reweigh(weights: np.ndarray, keep: Any = None) -> np.ndarray:
+        """Renormalise row weights after the analyst's word `keep`, P(u|k) or P(u|k, row).
+
+        A row that had all its weight on removed components spreads it over what is kept.
+
+        >>> FactorModel.reweigh(np.array([[0.5, 0.25, 0.25]]), keep=[0, 1, 1])
+        array([[0. , 0.5, 0.5]])
+        """
+        if keep is None:
+            return weights
+        keep = np.asarray(keep, dtype=float)
+        if keep.shape not in (weights.shape[1:], weights.shape):
+            raise ValueError(
+                f"keep= needs one number per component ({weights.shape[1]}) or one per row and "
+                f"component {weights.shape}, but has shape {keep.shape}."
+            )
+        if not ((keep >= 0) & (keep <= 1)).all() or not (keep > 0).any(axis=-1).all():
+            raise ValueError("keep= needs probabilities in [0, 1] and must keep some component.")
+        kept = weights * keep
+        total = kept.sum(axis=1, keepdims=True)
+        share = np.broadcast_to(keep / keep.sum(axis=-1, keepdims=True), weights.shape)
+        return np.where(total > 1e-10, kept / np.maximum(total, 1e-10), share)
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """Mean of `score_samples` over the rows; larger is better."""
+        return float(np.mean(self.score_samples(X)))
+
+    def _settle(self, blocks: Blocks) -> np.ndarray:
+        point = self._start_rows(blocks)
+        with workers(getattr(self, "n_jobs", None), len(blocks)) as run:
+            local = settle_rows(
+                self._steps(blocks), blocks, point, run, max_iter=_ROW_ITER, tol=_ROW_TOL
+            )
+        return np.concatenate([self._weights(part) for part in local])
+
+    def _blocks(self, X: Any, reset: bool) -> Blocks:
+        if not reset:
+            check_is_fitted(self)
+        binarize = getattr(self, "binarize", None)
+        values = check_table(self, X, kind=self._kind, binarize=binarize, reset=reset)
+        return Blocks.cut(values)
+
+    @staticmethod
+    def _labelled(array: np.ndarray, X: Any, columns: Any) -> Any:
+        """Give labels back where labels came in."""
+        if not isinstance(X, Table):
+            return array
+        return Table(array, rows=X.rows, columns=columns, name=X.name)
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.components_.shape[0]
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.allow_nan = True
+        tags.input_tags.positive_only = self._kind == "count"
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags

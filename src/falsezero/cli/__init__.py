@@ -1,0 +1,1 @@
+"""The command line: arguments to public calls, one file a command."""

@@ -1,0 +1,165 @@
+"""Row blocks: the table as the models see it, cut once at the door.
+
+A block knows its rows and can show them as dense codes (for passes over every cell) or as CSR
+(for passes over the ones). Nothing after this file asks whether the input was sparse or had NaN.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+from scipy import sparse
+
+UNOBSERVED = np.uint8(2)
+_BLOCK_CELLS = 65536
+"""Cells in a block: its few work arrays of doubles then stay in a core's second-level cache."""
+
+
+@dataclass(frozen=True)
+class Block:
+    """Some consecutive rows of a table, without NaN questions.
+
+    ``values`` holds what is stored and observed (ones, counts), ``missing`` the pattern of cells
+    not observed (None when every cell was).
+    """
+
+    start: int
+    values: sparse.csr_array | np.ndarray
+    missing: sparse.csr_array | np.ndarray | None = field(default=None)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns of the block."""
+        return self.values.shape  # type: ignore[return-value]
+
+    @property
+    def rows(self) -> slice:
+        """Where the block's rows lie in the table."""
+        return slice(self.start, self.start + self.values.shape[0])
+
+    @cached_property
+    def observed(self) -> np.ndarray:
+        """How many cells of each row are observed."""
+        n_rows, n_columns = self.shape
+        if self.missing is None:
+            return np.full(n_rows, float(n_columns))
+        return n_columns - np.asarray(self.missing.sum(axis=1), dtype=float).ravel()
+
+    @cached_property
+    def _dense_codes(self) -> np.ndarray:
+        codes = np.ascontiguousarray(self.values, dtype=np.uint8)
+        if self.missing is not None:
+            codes[self.missing] = UNOBSERVED
+        return codes
+
+    @property
+    def codes(self) -> np.ndarray:
+        """0, 1, or 2 for "not observed", dense; kept for dense input, made anew for sparse."""
+        if isinstance(self.values, np.ndarray):
+            return self._dense_codes
+        codes = np.zeros(self.shape, dtype=np.uint8)
+        missing = self.missing_csr
+        rows = np.repeat(np.arange(self.shape[0]), np.diff(self.values.indptr))
+        codes[rows, self.values.indices] = self.values.data
+        if missing is not None:
+            rows = np.repeat(np.arange(self.shape[0]), np.diff(missing.indptr))
+            codes[rows, missing.indices] = UNOBSERVED
+        return codes
+
+    @cached_property
+    def csr(self) -> sparse.csr_array:
+        """Observed non-zero values as CSR."""
+        if isinstance(self.values, np.ndarray):
+            return sparse.csr_array(self.values)
+        return self.values
+
+    @cached_property
+    def missing_csr(self) -> sparse.csr_array | None:
+        """Cells not observed as a CSR pattern, or None."""
+        if self.missing is None or not isinstance(self.missing, np.ndarray):
+            return self.missing
+        return sparse.csr_array(self.missing)
+
+
+class Blocks(Sequence[Block]):
+    """A table cut into row blocks whose size depends on its shape alone.
+
+    Sums over blocks are taken in block order, so the answer does not depend on how many threads
+    work on them.
+
+    >>> import numpy as np
+    >>> blocks = Blocks.cut(np.eye(5), block_rows=2)
+    >>> [block.rows for block in blocks]
+    [slice(0, 2, None), slice(2, 4, None), slice(4, 5, None)]
+    """
+
+    def __init__(self, blocks: list[Block], dtype: np.dtype):
+        self._blocks = blocks
+        self.dtype = dtype
+        self.shape = (sum(b.shape[0] for b in blocks), blocks[0].shape[1])
+
+    @classmethod
+    def cut(cls, values: np.ndarray | sparse.csr_array, block_rows: int | None = None) -> Blocks:
+        """Cut a checked table (float, NaN for "not observed") into blocks."""
+        n_rows, n_columns = values.shape
+        size = block_rows or max(16, min(4096, _BLOCK_CELLS // max(n_columns, 1)))
+        split = _split_sparse if sparse.issparse(values) else _split_dense
+        blocks = [
+            Block(start, *split(values[start : start + size])) for start in range(0, n_rows, size)
+        ]
+        return cls(blocks, values.dtype)
+
+    def __len__(self) -> int:
+        return len(self._blocks)
+
+    def __getitem__(self, index):  # type: ignore[override]
+        return self._blocks[index]
+
+    def __iter__(self) -> Iterator[Block]:
+        return iter(self._blocks)
+
+    @cached_property
+    def column_counts(self) -> tuple[np.ndarray, np.ndarray]:
+        """Sum of the values and number of observed cells, per column."""
+        total = np.zeros(self.shape[1])
+        observed = np.full(self.shape[1], float(self.shape[0]))
+        for block in self:
+            total += np.asarray(block.values.sum(axis=0), dtype=float).ravel()
+            if block.missing is not None:
+                observed -= np.asarray(block.missing.sum(axis=0), dtype=float).ravel()
+        return total, observed
+
+    @property
+    def n_observed(self) -> int:
+        """Number of observed cells."""
+        return int(self.column_counts[1].sum())
+
+    @property
+    def nnz(self) -> int:
+        """Number of observed cells that are not zero."""
+        return sum(
+            int(np.count_nonzero(b.values)) if isinstance(b.values, np.ndarray) else b.values.nnz
+            for b in self
+        )
+
+
+def _split_dense(values: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
+    missing = np.isnan(values)
+    if not missing.any():
+        return values, None
+    return np.where(missing, 0, values).astype(values.dtype), missing
+
+
+def _split_sparse(values: sparse.csr_array) -> tuple[sparse.csr_array, sparse.csr_array | None]:
+    missing = np.isnan(values.data)
+    if not missing.any():
+        return values, None
+    rows = np.repeat(np.arange(values.shape[0]), np.diff(values.indptr))
+
+    def pick(which: np.ndarray, data: np.ndarray) -> sparse.csr_array:
+        return sparse.csr_array((data, (rows[which], values.indices[which])), shape=values.shape)
+
+    return pick(~missing, values.data[~missing]), pick(missing, np.ones(missing.sum(), bool))

@@ -1,0 +1,103 @@
+"""What an estimator does to its input, once, before anything else sees it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from falsezero.data.table import Table
+
+_EXPECTED = {
+    "binary": ("zeros and ones", "values above binarize= become ones, as in binarize=0.0"),
+    "count": ("counts (whole numbers from zero up)", "round them, or leave negative ones out"),
+    "real": ("finite numbers", "replace infinite values by NaN where nothing was observed"),
+}
+
+
+def check_table(
+    estimator: Any,
+    X: Any,
+    *,
+    kind: str = "binary",
+    binarize: float | None = None,
+    reset: bool = True,
+) -> np.ndarray | sparse.csr_array:
+    """Check a table for an estimator and return it as floats, NaN where nothing was observed.
+
+    Takes a `Table`, anything scikit-learn takes, and sparse input, which stays sparse. Names of
+    features are kept on the estimator on `reset` and compared otherwise.
+    """
+    if not reset:
+        check_is_fitted(estimator)
+    named = X if isinstance(X, Table) else None
+    values = validate_data(
+        estimator,
+        X if named is None else named.values,
+        reset=reset,
+        accept_sparse="csr",
+        dtype=[np.float64, np.float32],
+        ensure_all_finite="allow-nan",
+        skip_check_array=False,
+    )
+    if named is not None:
+        _keep_names(estimator, named, reset)
+    if sparse.issparse(values):
+        values = sparse.csr_array(values)
+        values.sum_duplicates()
+    return _fit_for(values, kind, binarize, type(estimator).__name__)
+
+
+def _keep_names(estimator: Any, table: Table, reset: bool) -> None:
+    """Do for a `Table` what scikit-learn does for a data frame's column names."""
+    if table.columns.dtype.kind in "iu":
+        return
+    names = np.asarray(table.columns, dtype=object)
+    if reset:
+        estimator.feature_names_in_ = names
+        return
+    known = getattr(estimator, "feature_names_in_", None)
+    if known is not None and not np.array_equal(known, names):
+        strange = [name for name in names if name not in set(known)]
+        detail = f"such as {strange[0]!r}" if strange else "the same in another order"
+        raise ValueError(
+            f"The columns of this table are not those that {type(estimator).__name__} was fitted "
+            f"on ({detail}); select them with table.select(columns=model.feature_names_in_)."
+        )
+
+
+def _fit_for(values: Any, kind: str, binarize: float | None, name: str) -> Any:
+    """Binarise if asked, drop stored zeros, and refuse values that the model cannot mean."""
+    if kind == "binary" and binarize is not None:
+        values = _binarized(values, binarize)
+    data = values.data if sparse.issparse(values) else values
+    if kind == "binary":
+        strange = ~((data == 0) | (data == 1) | np.isnan(data))
+    elif kind == "count":
+        strange = ~(((data >= 0) & (data == np.floor(data))) | np.isnan(data))
+    else:
+        strange = np.isinf(data)
+    if strange.any():
+        expected, mend = _EXPECTED[kind]
+        # scikit-learn's common tests ask for these words where a value is negative.
+        negative = "Negative values in data: " if (data < 0).any() and kind == "count" else ""
+        raise ValueError(
+            f"{negative}{name} needs {expected}, NaN for cells not observed, but found "
+            f"{data[strange].flat[0]:g}; {mend}."
+        )
+    if sparse.issparse(values):
+        values.eliminate_zeros()
+    return values
+
+
+def _binarized(values: Any, threshold: float) -> Any:
+    if not sparse.issparse(values):
+        ones = (values > threshold).astype(values.dtype)
+        return np.where(np.isnan(values), values, ones)
+    if threshold < 0:
+        raise ValueError("A sparse table takes binarize= of zero or more, or zeros become ones.")
+    values = values.copy()
+    values.data = _binarized(values.data, threshold)
+    return values

@@ -1,0 +1,1 @@
+"""A fit to one self-contained interactive page."""

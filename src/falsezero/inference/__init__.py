@@ -1,0 +1,1 @@
+"""The engine: loops, monitors, acceleration, chains, checkpoints."""

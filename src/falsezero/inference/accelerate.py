@@ -1,0 +1,82 @@
+"""Longer strides for any EM or variational fit that never lower its objective."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from falsezero.inference.contract import Advance, Iteration, Point, Steps
+
+_GROWTH = 4.0
+
+
+def squarem(
+    steps: Steps, advance: Advance, point: Point, *, frozen: bool = False, stride: float = 1.0
+) -> Iterator[Iteration]:
+    """Squared extrapolation (SQUAREM, scheme S3 of Varadhan and Roland, 2008).
+
+    Two plain steps from x0 give x1 and x2, with r = x1 - x0 and v = (x2 - x1) - r. The trial point
+    is x0 - 2 a r + a^2 v with a = -|r| / |v|. Its objective comes free with the plain step taken
+    from it; where that is below the objective of x1 the trial is dropped and the cycle goes on from
+    x2. The objectives reported therefore never fall.
+    """
+    while True:
+        start = point
+        first, objective, rebased = advance(start)
+        yield Iteration(first, objective, "step", False, rebased, stride)
+        second, reference, rebased = advance(first)
+        yield Iteration(second, reference, "step", rebased, rebased, stride)
+        if rebased:
+            point = second
+            continue
+        trial, alpha = _extrapolate(steps, start, first, second, stride, frozen)
+        if trial is None:
+            point = second
+            continue
+        point, objective, rebased = advance(trial)
+        accepted = rebased or (np.isfinite(objective) and objective >= reference)
+        if accepted:
+            stride = stride * _GROWTH if alpha >= stride else stride
+            yield Iteration(point, objective, "stride", True, rebased, stride)
+        else:
+            point = second
+            stride = max(1.0, alpha / _GROWTH)
+            yield Iteration(point, reference, "stride refused", True, False, stride)
+
+
+def _extrapolate(
+    steps: Steps, start: Point, first: Point, second: Point, stride: float, frozen: bool
+) -> tuple[Point | None, float]:
+    """The trial point and its longest stride; None where there is nothing to extrapolate."""
+    state, longest = second.state, 1.0
+    if not frozen:
+        states = (start.state, first.state, second.state)
+        state, longest = _combine(*states, steps.state_params, stride)
+    local = []
+    for locals_ in zip(start.local, first.local, second.local, strict=True):
+        part, alpha = _combine(*locals_, steps.local_params, stride)
+        local.append(part)
+        longest = max(longest, alpha)
+    if longest == 1.0 and stride > 1.0:
+        return None, 1.0
+    return steps.project(Point(state, local), second), longest
+
+
+def _combine(
+    x0: Any, x1: Any, x2: Any, axes: Mapping[str, int | None], stride: float
+) -> tuple[Any, float]:
+    """x0 + 2 a r + a^2 v for each field, and the largest a; one a for each slice along its axis."""
+    changed, longest = {}, 1.0
+    for field, axis in axes.items():
+        a, b, c = (getattr(x, field) for x in (x0, x1, x2))
+        r = b - a
+        v = c - b - r
+        r_norm = np.square(r).sum(axis=axis, keepdims=True)
+        v_norm = np.square(v).sum(axis=axis, keepdims=True)
+        alpha = np.sqrt(r_norm / np.maximum(v_norm, np.finfo(v.dtype).tiny))
+        alpha = np.clip(alpha, 1.0, stride).astype(a.dtype)
+        longest = max(longest, float(alpha.max(initial=1.0)))
+        changed[field] = a + alpha * (2 * r + alpha * v)
+    return x2._replace(**changed), longest

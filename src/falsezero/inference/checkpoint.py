@@ -1,0 +1,134 @@
+"""Save a fit on its way, so that one killed at any moment goes on to the same answer."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import tempfile
+import time
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from falsezero.inference import tree
+from falsezero.inference.contract import Fit, Iteration, Point
+from falsezero.inference.monitor import Monitor
+
+
+def write_atomically(path: str | os.PathLike[str], data: bytes) -> None:
+    """Put a file in place in one step: a reader sees the old one or the new one, never half."""
+    target = Path(path)
+    handle, temporary = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
+    try:
+        with os.fdopen(handle, "wb") as stream:
+            stream.write(data)
+            stream.flush()
+            os.fsync(stream.fileno())
+        os.replace(temporary, target)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+
+
+class Checkpoint:
+    """A file that holds a fit in progress: the best restart so far and the current one.
+
+    Parameters
+    ----------
+    path : path
+        Where to write; replaced atomically.
+    fingerprint : str
+        Says which table and which settings the fit belongs to. A file with another fingerprint is
+        refused rather than continued.
+    every : float
+        Seconds between two writes at least.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], fingerprint: str, every: float = 10.0):
+        self.path = Path(path)
+        self.fingerprint = fingerprint
+        self.every = every
+        self._last = time.monotonic()
+        self._best: Fit | None = None
+        self._meta: dict[str, Any] = {}
+        self._leaves: dict[str, list[np.ndarray]] = {"best": [], "current": []}
+        if self.path.exists():
+            self._read()
+
+    def restarts_done(self, template: Callable[[], Point]) -> tuple[int, Fit | None]:
+        """How many restarts are finished, and the best of them."""
+        best = self._meta.get("best")
+        if best is not None:
+            state, local = tree.unflatten(template(), self._leaves["best"])
+            self._best = Fit(state, local, **best)
+        return self._meta.get("restart", 0), self._best
+
+    def resume(self, restart: int, point: Point, monitor: Monitor) -> tuple[Point, float]:
+        """The point that restart had reached, or the given one, and the accelerator's stride."""
+        current = self._meta.get("current")
+        if current is None or current["restart"] != restart:
+            return point, 1.0
+        monitor.resume(current["history"])
+        return tree.unflatten(point, self._leaves["current"]), current["stride"]
+
+    def saver(self, restart: int) -> Callable[[Iteration, Monitor], None]:
+        """A function that writes an iteration down when the last write is long enough ago."""
+
+        def save(iteration: Iteration, monitor: Monitor) -> None:
+            if time.monotonic() - self._last < self.every:
+                return
+            current = {"restart": restart, "history": monitor.history, "stride": iteration.stride}
+            self._write(restart, current, iteration.point)
+
+        return save
+
+    def keep_best(self, restarts: int, best: Fit) -> None:
+        """Note that a restart is finished."""
+        self._best = best
+        self._write(restarts, None, None)
+
+    def remove(self) -> None:
+        """Delete the file: the fit is complete."""
+        self.path.unlink(missing_ok=True)
+
+    def _write(self, restart: int, current: dict[str, Any] | None, point: Point | None) -> None:
+        best = None if self._best is None else self._best._asdict()
+        arrays = {f"current{i}": leaf for i, leaf in enumerate(tree.flatten(point))}
+        if best is not None:
+            kept = (best.pop("state"), best.pop("local"))
+            arrays |= {f"best{i}": leaf for i, leaf in enumerate(tree.flatten(kept))}
+        meta = {
+            "fingerprint": self.fingerprint,
+            "restart": restart,
+            "best": best,
+            "current": current,
+        }
+        buffer = io.BytesIO()
+        np.savez(buffer, meta=np.array(json.dumps(meta)), **arrays)  # type: ignore[arg-type]
+        write_atomically(self.path, buffer.getvalue())
+        self._last = time.monotonic()
+
+    def _read(self) -> None:
+        try:
+            with np.load(self.path, allow_pickle=False) as archive:
+                meta = json.loads(str(archive["meta"]))
+                names = [name for name in archive.files if name != "meta"]
+                leaves = {name: archive[name] for name in names}
+        except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
+            raise ValueError(
+                f"{self.path} is not a checkpoint of falsezero; "
+                "give checkpoint= another name or delete the file."
+            ) from error
+        if meta.get("fingerprint") != self.fingerprint:
+            raise ValueError(
+                f"{self.path} is a checkpoint of another table or of other settings; "
+                "give checkpoint= another name or delete the file."
+            )
+        self._meta = meta
+        for kind in self._leaves:
+            count = sum(name.startswith(kind) for name in leaves)
+            self._leaves[kind] = [leaves[f"{kind}{i}"] for i in range(count)]

@@ -1,0 +1,79 @@
+"""What a model hands to the engine, and what travels through its loops."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from falsezero.data.blocks import Block, Blocks
+
+Run = Callable[..., list[Any]]
+"""A `map_blocks` of some backend."""
+
+
+class Point(NamedTuple):
+    """Everything a fit knows at one moment."""
+
+    state: Any
+    local: list[Any]
+
+
+class Steps(Protocol):
+    """What a model supplies for one way of fitting it. State, local and stats are NamedTuples.
+
+    ``state_params`` and ``local_params`` name the fields that an accelerator may extrapolate, each
+    with the axis along which it shares one stride (1: every row has its own, None: one for all).
+    """
+
+    @property
+    def state_params(self) -> Mapping[str, int | None]:
+        """Fields of the state."""
+
+    @property
+    def local_params(self) -> Mapping[str, int | None]:
+        """Fields of a local."""
+
+    def init(self, blocks: Blocks, rng: np.random.Generator) -> tuple[Any, list[Any]]:
+        """Starting point: the state shared by all rows, and one local per block."""
+
+    def local_step(self, block: Block, local: Any, state: Any, rng: Any) -> tuple[Any, Any]:
+        """E-step, q(z) or a draw of z for one block: new local, additive statistics."""
+
+    def global_step(self, stats: Any, state: Any, rng: Any) -> Any:
+        """M-step, q(theta) or a draw of theta from the statistics of all blocks."""
+
+    def objective(self, stats: Any, state: Any) -> float:
+        """What must not fall, at the point that the statistics were taken at."""
+
+    def project(self, trial: Point, reference: Point) -> Point:
+        """Bring an extrapolated point back into its domain, near a reference that lies in it."""
+
+
+class Iteration(NamedTuple):
+    """One turn of the loop: the objective where it began, and the point where it ended."""
+
+    point: Point
+    objective: float
+    what: str
+    restartable: bool = True
+    """Whether a fit continued from `point` would take the same path (not so inside a cycle)."""
+    rebased: bool = False
+    """Whether the objective was redefined here, and may not be compared with earlier ones."""
+    stride: float = 1.0
+    """The accelerator's memory: how long a stride it dares."""
+
+
+class Fit(NamedTuple):
+    """The outcome of an optimisation."""
+
+    state: Any
+    local: list[Any]
+    objective: float
+    history: list[dict[str, Any]]
+    converged: bool
+    n_iter: int
+
+
+Advance = Callable[[Point], tuple[Point, float, bool]]

@@ -1,0 +1,142 @@
+"""The only loops: every model is fitted by exhausting one generator of `Iteration`s.
+
+EM, variational Bayes and Gibbs sampling are the same two half-steps, so a model hands over an
+object with four small functions (`Steps`) and the engine repeats them over row blocks.
+"""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from falsezero.data.blocks import Blocks
+from falsezero.inference import tree
+from falsezero.inference.accelerate import squarem
+from falsezero.inference.checkpoint import Checkpoint
+from falsezero.inference.contract import Advance, Fit, Iteration, Point, Run, Steps
+from falsezero.inference.monitor import Listener, Monitor
+
+
+def advancer(
+    steps: Steps,
+    blocks: Blocks,
+    run: Run,
+    *,
+    frozen: bool = False,
+    rng: np.random.Generator | None = None,
+) -> Advance:
+    """One local step over all blocks and one global step, as a function of a point.
+
+    With `frozen` the state stays as it is and only row quantities move (`transform`). Samplers
+    hand in `rng`; each block then draws from a stream of its own, so that threads change nothing.
+    """
+
+    def advance(point: Point) -> tuple[Point, float, bool]:
+        streams = rng.spawn(len(blocks)) if rng is not None else [None] * len(blocks)
+        pairs = run(
+            lambda block, local, stream: steps.local_step(block, local, point.state, stream),
+            blocks,
+            point.local,
+            streams,
+        )
+        stats = tree.total([stats for _, stats in pairs])
+        objective = float(steps.objective(stats, point.state))
+        state = point.state if frozen else steps.global_step(stats, point.state, rng)
+        rebased = bool(getattr(stats, "rebased", False))
+        return Point(state, [local for local, _ in pairs]), objective, rebased
+
+    return advance
+
+
+def iterate(advance: Advance, point: Point) -> Iterator[Iteration]:
+    """Take plain steps for ever."""
+    while True:
+        point, objective, rebased = advance(point)
+        yield Iteration(point, objective, "step", rebased=rebased)
+
+
+def optimise(
+    steps: Steps,
+    blocks: Blocks,
+    seeds: list[np.random.SeedSequence],
+    run: Run,
+    *,
+    max_iter: int,
+    tol: float,
+    accelerate: bool = True,
+    listeners: tuple[Listener, ...] = (),
+    checkpoint: Checkpoint | None = None,
+) -> Fit:
+    """Fit from each seed and keep the best, with its own history and its own converged flag."""
+    best: Fit | None = None
+    first = 0
+    if checkpoint is not None:
+        first, best = checkpoint.restarts_done(lambda: Point(*_start(steps, blocks, seeds[0])))
+    for number in range(first, len(seeds)):
+        monitor = Monitor(max_iter=max_iter, tol=tol, listeners=listeners)
+        point, stride = Point(*_start(steps, blocks, seeds[number])), 1.0
+        if checkpoint is not None:
+            point, stride = checkpoint.resume(number, point, monitor)
+        advance = advancer(steps, blocks, run)
+        iterations = squarem(steps, advance, point, stride=stride)
+        save = None if checkpoint is None else checkpoint.saver(number)
+        fit = exhaust(iterations if accelerate else iterate(advance, point), advance, monitor, save)
+        if best is None or fit.objective > best.objective:
+            best = fit
+        if checkpoint is not None:
+            checkpoint.keep_best(number + 1, best)
+    assert best is not None
+    if not best.converged:
+        warnings.warn(
+            f"The fit did not settle within max_iter={max_iter} iterations; "
+            "raise max_iter, or tol if a rougher answer will do.",
+            ConvergenceWarning,
+            stacklevel=3,
+        )
+    return best
+
+
+def _start(steps: Steps, blocks: Blocks, seed: np.random.SeedSequence) -> tuple[Any, list[Any]]:
+    return steps.init(blocks, np.random.default_rng(seed))
+
+
+def exhaust(
+    iterations: Iterator[Iteration],
+    advance: Advance,
+    monitor: Monitor,
+    save: Any = None,
+) -> Fit:
+    """Iterate until the monitor says it has settled, then measure where it ended."""
+    earlier = monitor.history[-1]["seconds"] if monitor.history else 0.0
+    began = time.perf_counter() - earlier
+    for iteration in iterations:
+        seconds = time.perf_counter() - began
+        monitor.record(iteration.objective, seconds, iteration.what, iteration.rebased)
+        if monitor.finished:
+            break
+        if save is not None and iteration.restartable:
+            save(iteration, monitor)
+    point = iteration.point
+    _, objective, rebased = advance(point)
+    monitor.record(objective, time.perf_counter() - began, "final", rebased)
+    return Fit(*point, objective, monitor.history, monitor.converged, monitor.n_iter)
+
+
+def settle_rows(
+    steps: Steps,
+    blocks: Blocks,
+    point: Point,
+    run: Run,
+    *,
+    max_iter: int,
+    tol: float,
+) -> list[Any]:
+    """Row quantities for a fixed state: the `transform` of every model fitted by optimisation."""
+    advance = advancer(steps, blocks, run, frozen=True)
+    monitor = Monitor(max_iter=max_iter, tol=tol)
+    return exhaust(squarem(steps, advance, point, frozen=True), advance, monitor).local

@@ -1,0 +1,57 @@
+"""Progress for people: a bar on standard error, and only where somebody can see it."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from falsezero.inference.monitor import Listener
+
+
+@contextmanager
+def progress(estimator: Any, verbose: int | bool) -> Iterator[tuple[Listener, ...]]:
+    """Yield listeners that show a fit's progress: none, a bar, or (verbose >= 2) a line each.
+
+    The bar needs a terminal; piped output stays clean.
+    """
+    if not verbose:
+        yield ()
+    elif verbose >= 2 or not sys.stderr.isatty():
+        yield (_printer(type(estimator).__name__, 1 if verbose >= 2 else 50),)
+    else:
+        from rich.console import Console
+        from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+        columns = (
+            TextColumn("{task.description}"),
+            BarColumn(),
+            TextColumn("{task.completed} iterations, objective {task.fields[objective]}"),
+            TimeElapsedColumn(),
+        )
+        with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+            yield (_bar_listener(bar, type(estimator).__name__, estimator.n_init),)
+
+
+def _printer(name: str, every: int) -> Listener:
+    def listen(row: dict[str, Any]) -> None:
+        if row["iteration"] % every == 0 or row["what"] == "final":
+            said = f"{name} {row['iteration']:5d} {row['objective']:.6g} {row['seconds']:.1f} s"
+            print(f"{said} {row['what']}", file=sys.stderr)
+
+    return listen
+
+
+def _bar_listener(bar: Any, name: str, n_init: int) -> Listener:
+    task = bar.add_task(f"{name} 1/{n_init}", total=None, objective="")
+    done = 0
+
+    def listen(row: dict[str, Any]) -> None:
+        nonlocal done
+        done += row["what"] == "final"
+        shown = f"{name} {min(done + 1, n_init)}/{n_init}"
+        objective = f"{row['objective']:.6g}"
+        bar.update(task, completed=row["iteration"], objective=objective, description=shown)
+
+    return listen

@@ -1,0 +1,1 @@
+"""Compiled loops over cells and tokens: arrays in, arrays out."""

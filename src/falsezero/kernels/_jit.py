@@ -1,0 +1,26 @@
+"""The one decorator through which every compiled kernel passes; the only importer of numba."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import Any
+
+import numba
+
+
+def jit(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Compile a kernel on first call, release the GIL, and keep the machine code on disk.
+
+    ``FALSEZERO_JIT=0`` leaves the function as plain Python, for debugging. Where no cache folder
+    can be written (a read-only install) the kernel is compiled anew in each process instead of
+    failing.
+    """
+    if os.environ.get("FALSEZERO_JIT") == "0":
+        return function
+    # error_model="numpy" drops the zero-division test that keeps loops from becoming SIMD code.
+    options: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
+    try:
+        return numba.njit(cache=True, **options)(function)
+    except RuntimeError:
+        return numba.njit(**options)(function)

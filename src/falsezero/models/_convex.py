@@ -1,0 +1,130 @@
+"""What the convex Bernoulli family shares: p(x_nt = 1) = sum_k w_nk f_kt, w_n on the simplex."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+from scipy.special import logsumexp
+from sklearn.utils.validation import check_is_fitted
+
+from falsezero.base import FactorModel, spawn_seeds
+from falsezero.data.blocks import Block, Blocks
+
+_ATOMS = 2000
+
+NEARER = 0.3
+"""A stride may take a probability this much nearer to 0 or 1 than plain steps did, not further:
+multiplicative updates cannot leave the edge again."""
+
+
+class RowWeights(NamedTuple):
+    """Row quantities of a block: weights of the components, one row each."""
+
+    weights: np.ndarray
+
+
+class Components(NamedTuple):
+    """The shared state: probability of a one for each component and column."""
+
+    components: np.ndarray
+
+
+def floor_of(dtype: Any) -> float:
+    """Smallest probability a component may give: it keeps every quotient of a pass finite."""
+    return 1e-12 if np.dtype(dtype) == np.float64 else 1e-6
+
+
+def uniform_rows(blocks: Blocks, n_components: int) -> list[RowWeights]:
+    """Equal weights on all components for every row."""
+    share = 1.0 / n_components
+    return [RowWeights(np.full((b.shape[0], n_components), share, blocks.dtype)) for b in blocks]
+
+
+def cut_rows(weights: np.ndarray, blocks: Blocks) -> list[RowWeights]:
+    """Row weights of the whole table, cut like its blocks."""
+    return [RowWeights(np.ascontiguousarray(weights[b.rows], blocks.dtype)) for b in blocks]
+
+
+def within(trial: np.ndarray, reference: np.ndarray) -> np.ndarray:
+    """Probabilities no more than `NEARER` times as close to 0 or 1 as the reference."""
+    return np.clip(trial, NEARER * reference, 1 - NEARER * (1 - reference))
+
+
+def normalise_rows(weights: np.ndarray) -> np.ndarray:
+    """Clip at zero and divide by row sums."""
+    weights = np.maximum(weights, 0)
+    return weights / weights.sum(axis=1, keepdims=True)
+
+
+class ConvexModel(FactorModel):
+    """Estimator of the convex Bernoulli family: everything but how the parameters are learnt.
+
+    A member has, once fitted, `components_` (probability of a one for each component and column)
+    and `row_weights_` (the weights of the training rows).
+    """
+
+    def _weights(self, local: Any) -> np.ndarray:
+        return local.weights
+
+    def _expected(self, weights: np.ndarray) -> np.ndarray:
+        return np.clip(weights @ self.components_, 0, 1)
+
+    def cell_posterior(self, block: Block, weights: np.ndarray) -> np.ndarray:
+        """Posterior over components for every cell of a block (Bingham et al., eq. 4).
+
+        Returns
+        -------
+        array of shape (n_components, n_rows, n_columns)
+            NaN where a cell was not observed. Hand over few rows at a time.
+        """
+        codes = block.codes
+        one = weights.T[:, :, None] * self.components_[:, None, :]
+        zero = weights.T[:, :, None] * (1 - self.components_[:, None, :])
+        joint = np.where(codes == 1, one, zero)
+        posterior = joint / np.maximum(joint.sum(axis=0), np.finfo(float).tiny)
+        return np.where(codes == 2, np.nan, posterior)
+
+    def score_samples(self, X: Any) -> np.ndarray:
+        """Empirical Bayes log likelihood of each row (Bingham et al., eqs. 21-22).
+
+        The row's weights are integrated over the weights of the training rows (a fixed draw of at
+        most 2000 of them). Unlike a likelihood with the row's own best weights, it can be compared
+        between numbers of components. Cells not observed are left out.
+        """
+        blocks = self._blocks(X, reset=False)
+        atoms = self._expected(self._atoms())
+        tiny = floor_of(float)
+        log_one = np.log(np.maximum(atoms, tiny))
+        log_zero = np.log(np.maximum(1 - atoms, tiny))
+        contrast, base = log_one - log_zero, log_zero.sum(axis=1)
+        scores = []
+        for block in blocks:
+            log_p = np.asarray(block.csr @ contrast.T) + base
+            if block.missing_csr is not None:
+                log_p -= np.asarray(block.missing_csr.astype(float) @ log_zero.T)
+            scores.append(logsumexp(log_p, axis=1) - np.log(len(atoms)))
+        return np.concatenate(scores)
+
+    def _atoms(self) -> np.ndarray:
+        weights = self.row_weights_
+        if len(weights) <= _ATOMS:
+            return weights
+        return weights[np.random.default_rng(0).choice(len(weights), _ATOMS, replace=False)]
+
+    def sample(self, n_samples: int = 1, random_state: Any = None) -> np.ndarray:
+        """Draw rows from the model, their weights taken at random from the training rows."""
+        check_is_fitted(self)
+        seed = self.random_state if random_state is None else random_state
+        rng = np.random.default_rng(spawn_seeds(seed, 1)[0])
+        rows = rng.integers(len(self.row_weights_), size=n_samples)
+        expected = self._expected(self.row_weights_[rows])
+        return (rng.random(expected.shape) < expected).astype(float)
+
+
+def is_worth_sparse(blocks: Blocks, n_components: int) -> bool:
+    """Whether the sparse solver is likely to win: few ones, and a table too large to toy with."""
+    cells = blocks.shape[0] * blocks.shape[1]
+    is_sparse = all(sparse.issparse(block.values) for block in blocks)
+    return is_sparse and cells > 4_000_000 and blocks.nnz < 0.04 * cells

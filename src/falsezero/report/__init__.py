@@ -1,0 +1,1 @@
+"""A table to one HTML report for a domain scientist."""
