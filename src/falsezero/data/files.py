@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-import zipfile
-import zlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -16,8 +14,6 @@ from falsezero.data.checks import Raw
 from falsezero.data.errors import DataError, FileReadError, MissingFileError, suggest
 
 __all__ = ["find_file", "read_h5ad", "read_mtx", "read_npy", "read_npz", "read_parquet"]
-
-BROKEN = (ValueError, OSError, EOFError, KeyError, zipfile.BadZipFile, zlib.error, TypeError)
 
 
 def find_file(path: Any) -> Path:
@@ -43,10 +39,10 @@ def find_file(path: Any) -> Path:
 
 def read_npz(path: Path) -> Raw:
     """Read a sparse matrix of `scipy.sparse.save_npz`, or arrays `X`, `rows` and `columns`."""
-    with _whole(path, ".npz", lambda: np.load(path, allow_pickle=False)) as archive:
+    with _whole(path, ".npz", lambda: _archive(path)) as archive:
         names = list(archive.files)
         if "format" in names and "shape" in names:
-            values: Any = _whole(path, ".npz", lambda: sp.load_npz(path))
+            values: Any = _whole(path, ".npz", lambda: _checked(sp.load_npz(path)))
         else:
             key = names[0] if len(names) == 1 else "X"
             if key not in names:
@@ -59,7 +55,8 @@ def read_npz(path: Path) -> Raw:
 
 def read_npy(path: Path) -> Raw:
     """Read one dense array."""
-    values = _whole(path, ".npy", lambda: np.load(path, allow_pickle=False))
+    with open(path, "rb") as file:
+        values = _whole(path, ".npy", lambda: np.lib.format.read_array(file, allow_pickle=False))
     return _located(values, None, None, path)
 
 
@@ -69,7 +66,7 @@ def read_mtx(path: Path) -> Raw:
 
     try:
         values = mmread(path, spmatrix=False)
-    except BROKEN as problem:
+    except Exception as problem:
         line = re.search(r"[Ll]ine (\d+)", str(problem))
         where = f" line {line[1]}" if line else ""
         raise FileReadError(
@@ -106,8 +103,8 @@ def read_h5ad(path: Path) -> Any:
 def _whole(path: Path, kind: str, load: Callable[[], Any]) -> Any:
     try:
         return load()
-    except BROKEN as problem:
-        if "pickle" in str(problem):
+    except Exception as problem:
+        if "Object arrays" in str(problem):
             raise FileReadError(
                 f"{path} holds Python objects (pickle), which are not loaded; "
                 "save numbers and text arrays only."
@@ -115,6 +112,19 @@ def _whole(path: Path, kind: str, load: Callable[[], Any]) -> Any:
         raise FileReadError(
             f"{path} is damaged or cut off: it is not a complete {kind} file."
         ) from None
+
+
+def _archive(path: Path) -> Any:
+    archive = np.load(path, allow_pickle=False)
+    if isinstance(archive, np.ndarray):
+        raise ValueError("a single array, not an archive")
+    return archive
+
+
+def _checked(matrix: Any) -> Any:
+    if matrix.format in ("csr", "csc", "bsr"):
+        matrix.check_format(full_check=True)
+    return matrix
 
 
 def _member(path: Path, archive: Any, key: str) -> Any:

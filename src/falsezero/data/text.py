@@ -127,7 +127,8 @@ def long_text(file: TextFile, row: str | None, column: str | None, value: str | 
             raise DataError(_ragged(name, line, len(fields), len(header)))
         pair = fields[a].strip(), fields[b].strip()
         if not all(pair):
-            raise DataError(f"{name} line {line} has an empty {column if pair[0] else row!r}.")
+            empty = column if pair[0] else row
+            raise DataError(f"{name} line {line} has no label in column {empty!r}.")
         row_codes.append(rows.setdefault(pair[0], len(rows)))
         column_codes.append(columns.setdefault(pair[1], len(columns)))
         lines.append(line)
@@ -135,7 +136,10 @@ def long_text(file: TextFile, row: str | None, column: str | None, value: str | 
             try:
                 values.append(cells[fields[c]])
             except NotANumber:
-                raise DataError(_not_a_number(name, line, header[c], fields[c])) from None
+                raise DataError(
+                    f"{name} line {line}, column {value!r} holds {fields[c]!r} where a number "
+                    "belongs; leave a value that was not observed empty."
+                ) from None
 
     def place(entry: int) -> str:
         return f"{name} line {lines[entry]}"
