@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from itertools import pairwise
 from typing import Any
 
 from joblib import effective_n_jobs
@@ -49,7 +50,7 @@ def _map_threads(
     """Hand each thread one run of consecutive blocks: one hand-over a thread, not one a block."""
     items = list(zip(*columns, strict=True))
     bounds = [len(items) * i // n_threads for i in range(n_threads + 1)]
-    runs = [items[a:b] for a, b in zip(bounds, bounds[1:], strict=False)]
+    runs = [items[a:b] for a, b in pairwise(bounds)]
 
     def work(run: list[tuple[Any, ...]]) -> list[Any]:
         return [function(*arguments) for arguments in run]

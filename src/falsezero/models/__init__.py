@@ -1,1 +1,33 @@
-"""One file, one model."""
+"""One file, one model. `MODELS` names them for the command line and for saved files."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+MODELS = {
+    "aspect-bernoulli": "falsezero.models.aspect_bernoulli:AspectBernoulli",
+    "binary-ica": "falsezero.models.binary_ica:BinaryICA",
+    "noisy-or": "falsezero.models.noisy_or:NoisyOr",
+    "bmf": "falsezero.models.binary_matrix_factorization:BinaryMatrixFactorization",
+    "discrete-pca": "falsezero.models.discrete_pca:DiscretePCA",
+    "bernoulli-mixture": "falsezero.models.bernoulli_mixture:BernoulliMixture",
+    "logistic-pca": "falsezero.models.logistic_pca:LogisticPCA",
+    "plsa": "falsezero.models.plsa:PLSA",
+    "bernoulli-nmf": "falsezero.models.bernoulli_nmf:BernoulliNMF",
+    "unigram-mixture": "falsezero.models.unigram_mixture:UnigramMixture",
+}
+"""A fixed registry: nothing outside this list is ever loaded by name."""
+
+
+def model_class(name: str) -> Any:
+    """The estimator class of a model's short name or class name.
+
+    >>> model_class("aspect-bernoulli").__name__
+    'AspectBernoulli'
+    """
+    for short, home in MODELS.items():
+        module, _, class_name = home.partition(":")
+        if name in (short, class_name):
+            return getattr(import_module(module), class_name)
+    raise ValueError(f"There is no model {name!r}; falsezero has {', '.join(MODELS)}.")
