@@ -318,8 +318,8 @@ OBJECTS = [
     (
         {"a": 1},
         {},
-        "A dict is not a table; give an array, a sparse matrix, a data frame, AnnData, a graph or "
-        "an xarray DataArray.",
+        "'dict' is not a type of table; give an array, a sparse matrix, a data frame, AnnData, a "
+        "graph or an xarray DataArray.",
     ),
     (np.empty((0, 3)), {}, "The table has no rows, so there is nothing to read."),
     (sp.csr_array((3, 0)), {}, "The table has no columns, so there is nothing to read."),

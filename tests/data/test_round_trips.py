@@ -195,6 +195,12 @@ def test_wide_frames(frame):
     assert as_table(frame) == TABLE
 
 
+def test_a_table_keeps_its_name_and_a_column_may_be_called_name():
+    assert as_table(Table([[1]], name="finds")).name == "finds"
+    assert as_table(Table([[1]], name="finds"), name="other").name == "other"
+    assert as_table(pd.DataFrame({"name": [1], "shape": [0]})).name is None
+
+
 def test_frames_with_other_labels():
     assert as_table(pd.DataFrame(VALUES)) == PLAIN
     assert as_table(sparse_frame()) == Table(np.nan_to_num(VALUES), ROWS, COLUMNS)

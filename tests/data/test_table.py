@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
+from sklearn.decomposition import TruncatedSVD
 
 from falsezero.data.errors import DataError
 from falsezero.data.table import Table
@@ -26,6 +27,24 @@ def test_normal_form_has_no_stored_zeros_and_keeps_nan():
     assert table.values.dtype == np.float64
     np.testing.assert_array_equal(table.values.indices, [1, 2])
     np.testing.assert_array_equal(table.values.data, [1.0, NAN])
+
+
+def test_masked_cells_are_not_observed():
+    masked = np.ma.masked_array([[1, 0], [1, 1]], mask=[[0, 1], [0, 0]])
+    np.testing.assert_array_equal(Table(masked).to_numpy(), [[1, NAN], [1, 1]])
+
+
+def test_scikit_learn_takes_a_table():
+    table = Table(np.eye(4) + np.eye(4)[::-1], columns=list("abcd"))
+    expected = TruncatedSVD(2, random_state=0).fit(table.to_numpy()).singular_values_
+    fitted = TruncatedSVD(2, random_state=0).fit(table)
+    np.testing.assert_allclose(fitted.singular_values_, expected)
+
+
+def test_pandas_is_asked_for_kindly(monkeypatch):
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(ImportError, match=r"^Table\.to_pandas needs pandas: pip install pandas\.$"):
+        Table([[1]]).to_pandas()
 
 
 def test_the_input_is_copied():
@@ -129,6 +148,10 @@ def test_repr_draws_a_corner(finds):
     assert "1.234e+04" in lines[2]
     assert lines[-1] == "⋮"
     assert "0 rows" in repr(Table(np.empty((0, 2))))
+
+
+def test_counts_are_drawn_as_numbers():
+    assert repr(Table([[1, 0, 12, NAN]])).splitlines()[1:] == ["   0  1  2   3", "0  1  ·  12  ?"]
 
 
 def test_html_escapes_labels():

@@ -182,7 +182,9 @@ def as_table(
     """
     layout = Layout(row, column, value, index, duplicates)
     raw = _raw(obj, layout, layer, rows, columns)
-    table = admit(raw, kind=kind, binarize=binarize, name=name or getattr(obj, "name", None))
+    if name is None and isinstance(obj, Table):
+        name = obj.name
+    table = admit(raw, kind=kind, binarize=binarize, name=name)
     return _restricted(table, surveyed, layout)
 
 
@@ -249,8 +251,8 @@ def _frame_raw(obj: Any, layout: Layout, source: str = "The frame") -> Raw:
     if frame is None:
         if not hasattr(obj, "__array__"):
             raise DataError(
-                f"A {type(obj).__name__} is not a table; give an array, a sparse matrix, a data "
-                "frame, AnnData, a graph or an xarray DataArray."
+                f"{type(obj).__name__!r} is not a type of table; give an array, a sparse matrix, "
+                "a data frame, AnnData, a graph or an xarray DataArray."
             )
         return Raw(np.asarray(obj))
     if layout.is_long and layout.row is not None and layout.column is not None:

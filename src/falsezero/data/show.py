@@ -12,7 +12,6 @@ if TYPE_CHECKING:
 
 __all__ = ["as_html", "as_text", "headline"]
 
-MARKS = {0.0: "·", 1.0: "■"}
 STYLE = {
     "table": "border-collapse:collapse;font-size:90%",
     "th": "text-align:left;font-weight:normal;padding:1px 6px",
@@ -23,8 +22,7 @@ STYLE = {
 def headline(table: Table) -> str:
     """Say in one line how large, how full and how complete the table is."""
     n_rows, n_columns = table.shape
-    known = table.values.data[~np.isnan(table.values.data)]
-    filled = "ones" if np.all(known == 1.0) else "nonzero"
+    filled = "ones" if table.is_binary else "nonzero"
     parts = [
         f"{_plural(n_rows, 'row')} × {_plural(n_columns, 'column')}",
         f"{100 * table.density:.3g} % {filled}",
@@ -73,13 +71,12 @@ def as_html(table: Table, *, max_rows: int = 8, max_columns: int = 10) -> str:
 
 def _corner(table: Table, n_rows: int, n_columns: int) -> list[list[str]]:
     corner = table.values[:n_rows, :n_columns].toarray()
-    return [[_mark(value) for value in row] for row in corner]
+    marks = {0.0: "·", 1.0: "■"} if table.is_binary else {0.0: "·"}
+    return [[_mark(float(value), marks) for value in row] for row in corner]
 
 
-def _mark(value: float) -> str:
-    if np.isnan(value):
-        return "?"
-    return MARKS.get(float(value)) or f"{value:.4g}"
+def _mark(value: float, marks: dict[float, str]) -> str:
+    return "?" if np.isnan(value) else marks.get(value, f"{value:.4g}")
 
 
 def _shorten(label: Any, limit: int) -> str:

@@ -31,8 +31,8 @@ class Table:
     Parameters
     ----------
     values : array of shape (n_rows, n_columns)
-        Dense (NaN: not observed) or any scipy sparse array or matrix. It is copied into a
-        canonical float64 `csr_array` without stored zeros.
+        Dense (NaN or masked: not observed) or any scipy sparse array or matrix. It is copied into
+        a canonical float64 `csr_array` without stored zeros.
     rows, columns : list of names, optional
         Whole numbers or text, no duplicates; the positions when left out.
     name : str, optional
@@ -167,8 +167,10 @@ did you mean 'Rudabanya'?
 
     def to_pandas(self) -> pd.DataFrame:
         """Dense pandas frame with the labels as index and columns (needs pandas)."""
-        import pandas as pd
-
+        try:
+            import pandas as pd
+        except ImportError:
+            raise ImportError("Table.to_pandas needs pandas: pip install pandas.") from None
         return pd.DataFrame(self.to_numpy(), index=self.rows, columns=self.columns)
 
     def equals(self, other: object) -> bool:
@@ -230,6 +232,8 @@ def canonical(values: Any) -> sp.csr_array:
 
 def _dense(values: Any) -> NDArray[np.float64]:
     try:
+        if isinstance(values, np.ma.MaskedArray):
+            values = np.ma.filled(values.astype(np.float64), np.nan)
         array = _real(np.asarray(values))
     except (TypeError, ValueError) as problem:
         if isinstance(problem, DataError):
