@@ -19,6 +19,10 @@ _HOMES = {
     "falsezero.data.table": ["Table"],
     "falsezero.data.read": ["read", "as_table"],
     "falsezero.data.corrupt": ["corrupt"],
+    "falsezero.data.tidy": ["Tidy"],
+    "falsezero.analysis.noise": ["denoise", "find_phantoms"],
+    "falsezero.analysis.gaps": ["expand", "false_absences", "false_presences"],
+    "falsezero.analysis.explain": ["explain"],
     "falsezero.models.aspect_bernoulli": ["AspectBernoulli"],
 }
 _MODULES = ["analysis", "data", "datasets", "inference", "models"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from abc import abstractmethod
+from collections.abc import Iterator
 from numbers import Integral, Real
 from os import PathLike
 from typing import Any
@@ -19,7 +20,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from falsezero.backends import workers
-from falsezero.data.blocks import Blocks
+from falsezero.data.blocks import Block, Blocks
 from falsezero.data.table import Table
 from falsezero.data.validate import check_table
 from falsezero.inference.checkpoint import Checkpoint
@@ -211,6 +212,13 @@ class FactorModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
     def score(self, X: Any, y: Any = None) -> float:
         """Mean of `score_samples` over the rows; larger is better."""
         return float(np.mean(self.score_samples(X)))
+
+    def weights_by_block(self, X: Any) -> Iterator[tuple[Block, np.ndarray]]:
+        """The row blocks of a table, each with its row weights: what the analysis walks over."""
+        blocks = self._blocks(X, reset=False)
+        weights = self._settle(blocks)
+        for block in blocks:
+            yield block, weights[block.rows]
 
     def _settle(self, blocks: Blocks) -> np.ndarray:
         point = self._start_rows(blocks)

@@ -101,3 +101,16 @@ def _binarized(values: Any, threshold: float) -> Any:
     values = values.copy()
     values.data = _binarized(values.data, threshold)
     return values
+
+
+def labels_of(estimator: Any, X: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Row and column labels of a table, from itself or from what the estimator was fitted on."""
+    if isinstance(X, Table):
+        rows, columns = X.rows, X.columns
+    else:
+        rows = np.asarray(getattr(X, "index", np.arange(X.shape[0])))
+        names = getattr(estimator, "feature_names_in_", np.arange(X.shape[1]))
+        columns = np.asarray(getattr(X, "columns", names))
+    if columns.dtype.kind in "iu":
+        columns = getattr(estimator, "feature_names_in_", columns)
+    return rows, columns

@@ -1,0 +1,101 @@
+"""Which cause made which cell."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from falsezero.analysis.gaps import row_positions
+from falsezero.data.blocks import Block
+from falsezero.data.tidy import Tidy
+from falsezero.data.validate import labels_of
+
+__all__ = ["explain"]
+
+_CELLS = 1 << 21
+
+
+def explain(
+    model: Any,
+    table: Any,
+    *,
+    rows: Any = None,
+    columns: Any = None,
+    top: int = 3,
+    min_posterior: float = 0.01,
+) -> Tidy:
+    """Every cell's posterior over causes (Bingham et al., eq. 4), the strongest first.
+
+    Parameters
+    ----------
+    model : fitted AspectBernoulli or BinaryICA
+    table : Table, array, sparse array or data frame
+    rows, columns : list of labels, optional
+        Which cells; all of them when left out.
+    top : int, default=3
+        At most so many causes a cell.
+    min_posterior : float, default=0.01
+        Causes below this are left out.
+
+    Returns
+    -------
+    Tidy with columns row, column, value, component, posterior
+
+    Examples
+    --------
+    >>> import falsezero as fz
+    >>> table = fz.datasets.make_aspect_bernoulli(50, 10, 2, random_state=0).table
+    >>> model = fz.AspectBernoulli(2, random_state=0).fit(table)
+    >>> causes = fz.explain(model, table, rows=[0], columns=[3, 4])
+    >>> causes.columns
+    ['row', 'column', 'value', 'component', 'posterior']
+    """
+    row_labels, column_labels = labels_of(model, table)
+    wanted = row_positions(row_labels, rows)
+    across = row_positions(column_labels, columns)
+    parts = []
+    for block, weights in model.weights_by_block(table):
+        inside = wanted[(wanted >= block.rows.start) & (wanted < block.rows.stop)] - block.start
+        step = max(1, _CELLS // (block.shape[1] * weights.shape[1]))
+        for i in range(0, len(inside), step):
+            some = inside[i : i + step]
+            parts.append(_strongest(model, block, weights, some, across, top, min_posterior))
+    at, column, value, component, posterior = (
+        np.concatenate([part[i] for part in parts]) for i in range(5)
+    )
+    return Tidy(
+        row=row_labels[at],
+        column=column_labels[column],
+        value=value,
+        component=component,
+        posterior=posterior,
+    )
+
+
+def _strongest(
+    model: Any,
+    block: Block,
+    weights: np.ndarray,
+    rows: np.ndarray,
+    columns: np.ndarray,
+    top: int,
+    least: float,
+) -> tuple[np.ndarray, ...]:
+    """The strongest causes of the observed cells of some rows of a block, cell by cell."""
+    missing = None if block.missing is None else block.missing[rows]
+    part = replace(block, values=block.values[rows], missing=missing)
+    posterior = model.cell_posterior(part, weights[rows])[:, :, columns]
+    codes = part.codes[:, columns]
+    order = np.argsort(-posterior, axis=0, kind="stable")[:top]
+    ranked = np.take_along_axis(posterior, order, axis=0)
+    keeps = (ranked >= least) & (codes != 2)
+    i, t, rank = np.nonzero(keeps.transpose(1, 2, 0))
+    return (
+        rows[i] + block.start,
+        columns[t],
+        codes[i, t].astype(int),
+        order[rank, i, t],
+        ranked[rank, i, t],
+    )

@@ -1,0 +1,186 @@
+"""Which components are noise, and what the table looks like without them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils.validation import check_is_fitted
+
+from falsezero.data.table import Table
+from falsezero.data.tidy import Tidy
+from falsezero.data.validate import labels_of
+
+__all__ = ["Denoised", "Phantoms", "denoise", "find_phantoms", "resolve_keep"]
+
+
+@dataclass(frozen=True)
+class Phantoms:
+    """What `find_phantoms` says of each component.
+
+    Attributes
+    ----------
+    kinds : array of str
+        "content", "white" (makes zeros nearly everywhere: omissions) or "black" (makes ones nearly
+        everywhere: additions), one per component.
+    weights : array
+        Mean weight of each component over the training rows.
+    one_rate, zero_rate : array
+        How often a component makes a one (a zero), divided by how often the table has one. A white
+        phantom has a `one_rate` near 0, a black one a `zero_rate` near 0.
+    threshold : float
+        The rate below which a component was called a phantom.
+    """
+
+    kinds: np.ndarray
+    weights: np.ndarray
+    one_rate: np.ndarray
+    zero_rate: np.ndarray
+    threshold: float
+
+    @property
+    def white(self) -> np.ndarray:
+        """Components that make zeros only."""
+        return np.flatnonzero(self.kinds == "white")
+
+    @property
+    def black(self) -> np.ndarray:
+        """Components that make ones only."""
+        return np.flatnonzero(self.kinds == "black")
+
+    @property
+    def content(self) -> np.ndarray:
+        """Components that tell something."""
+        return np.flatnonzero(self.kinds == "content")
+
+    @property
+    def keep(self) -> np.ndarray:
+        """P(u|k) for `reconstruct`: 0 for phantoms, 1 for content."""
+        return (self.kinds == "content").astype(float)
+
+    @property
+    def table(self) -> Tidy:
+        """All of it, one row a component."""
+        return Tidy(
+            component=np.arange(len(self.kinds)),
+            kind=self.kinds,
+            weight=self.weights,
+            one_rate=self.one_rate,
+            zero_rate=self.zero_rate,
+        )
+
+    def __repr__(self) -> str:
+        return repr(self.table)
+
+
+def find_phantoms(model: Any, *, threshold: float = 1 / 3) -> Phantoms:
+    """Which components are noise: white phantoms (omissions) and black phantoms (additions).
+
+    Bingham et al. recognise a white phantom by a_kt close to 0 for all columns t. How close is
+    close depends on the table: where 5 % of the cells are ones, every component's mean is small. So
+    a component is judged against the table's own density, in the share of ones (or zeros) that it
+    is responsible for: one that makes ones at less than `threshold` times the rate of the table,
+    and in no column more often than not, is white; one that makes zeros at less than `threshold`
+    times the table's rate is black.
+
+    Parameters
+    ----------
+    model : fitted model with `components_` and `row_weights_`
+    threshold : float, default=1/3
+
+    Examples
+    --------
+    >>> import falsezero as fz
+    >>> digits = fz.datasets.make_digits_demo().table
+    >>> spoilt = fz.corrupt(digits, omit=0.4, random_state=0)
+    >>> model = fz.AspectBernoulli(10, random_state=0, tol=1e-5).fit(spoilt)
+    >>> len(fz.find_phantoms(model).white)
+    1
+    """
+    check_is_fitted(model)
+    if not hasattr(model, "cell_posterior"):
+        raise TypeError(
+            f"Phantoms are components of the convex models (AspectBernoulli, BinaryICA); "
+            f"{type(model).__name__} explains zeros by the absence of causes and has none."
+        )
+    components = model.components_
+    weights = model.row_weights_.mean(axis=0)
+    mean = components.mean(axis=1)
+    density = min(max(float(weights @ mean), 1e-12), 1 - 1e-12)
+    one_rate = mean / density
+    zero_rate = (1 - mean) / (1 - density)
+    kinds = np.full(len(mean), "content", dtype="<U7")
+    kinds[(one_rate < threshold) & (components.max(axis=1) < 0.5)] = "white"
+    kinds[zero_rate < threshold] = "black"
+    return Phantoms(kinds, weights, one_rate, zero_rate, threshold)
+
+
+def resolve_keep(model: Any, keep: Any = None) -> np.ndarray:
+    """P(u|k) as given, or 0 for the phantoms and 1 for the rest."""
+    if keep is not None:
+        return np.asarray(keep, dtype=float)
+    found = find_phantoms(model)
+    if not len(found.content):
+        raise ValueError(
+            "Every component of this fit is a phantom, so nothing would be left; "
+            "fit more components, or say with keep= which ones to keep."
+        )
+    return found.keep
+
+
+@dataclass(frozen=True)
+class Denoised:
+    """A table without its noise components: `probability` of a one per cell, and `binary`.
+
+    Both are computed when first asked for; `binary` never makes the dense table.
+    """
+
+    model: Any = field(repr=False)
+    keep: np.ndarray
+    weights: np.ndarray = field(repr=False)
+    """Row weights without the noise."""
+    rows: np.ndarray = field(repr=False)
+    columns: np.ndarray = field(repr=False)
+    threshold: float = 0.5
+
+    @cached_property
+    def probability(self) -> Table:
+        """Probability that each cell is a one once noise is taken away."""
+        return Table(self.model._expected(self.weights), rows=self.rows, columns=self.columns)
+
+    @cached_property
+    def binary(self) -> Table:
+        """The probability rounded to zeros and ones."""
+        step = max(1, 4_000_000 // len(self.columns))
+        parts = [
+            sparse.csr_array(self.model._expected(self.weights[i : i + step]) >= self.threshold)
+            for i in range(0, len(self.weights), step)
+        ]
+        ones = sparse.vstack(parts, format="csr", dtype=float)
+        return Table(ones, rows=self.rows, columns=self.columns)
+
+
+def denoise(model: Any, table: Any, *, keep: Any = None, threshold: float = 0.5) -> Denoised:
+    """What the table would say without its noise components (Bingham et al., section 3.4).
+
+    The weights of the noise are set to zero, those of the content renormalised, and the table
+    computed anew.
+
+    Parameters
+    ----------
+    model : fitted AspectBernoulli or BinaryICA
+    table : Table, array, sparse array or data frame
+        The training table or new rows with the same columns.
+    keep : array, optional
+        The analyst's word P(u|k), one number in [0, 1] per component, or per row and component.
+        Left out, the phantoms that `find_phantoms` names are removed.
+    threshold : float, default=0.5
+        A cell of `binary` is one where its probability is at least this.
+    """
+    keep = resolve_keep(model, keep)
+    rows, columns = labels_of(model, table)
+    weights = np.concatenate([w for _, w in model.weights_by_block(table)])
+    return Denoised(model, keep, model.reweigh(weights, keep), rows, columns, threshold)
