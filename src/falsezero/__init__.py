@@ -23,6 +23,7 @@ _HOMES = {
     "falsezero.analysis.noise": ["denoise", "find_phantoms"],
     "falsezero.analysis.gaps": ["expand", "false_absences", "false_presences"],
     "falsezero.analysis.explain": ["explain"],
+    "falsezero.io": ["load", "save"],
     "falsezero.models.aspect_bernoulli": ["AspectBernoulli"],
 }
 _MODULES = ["analysis", "data", "datasets", "inference", "models"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
-import tempfile
+import secrets
 import time
 import zipfile
 from collections.abc import Callable
@@ -22,15 +22,15 @@ from falsezero.inference.monitor import Monitor
 def write_atomically(path: str | os.PathLike[str], data: bytes) -> None:
     """Put a file in place in one step: a reader sees the old one or the new one, never half."""
     target = Path(path)
-    handle, temporary = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
+    temporary = target.with_name(f".{target.name}.{secrets.token_hex(4)}")
     try:
-        with os.fdopen(handle, "wb") as stream:
+        with open(temporary, "xb") as stream:
             stream.write(data)
             stream.flush()
             os.fsync(stream.fileno())
         os.replace(temporary, target)
     except BaseException:
-        Path(temporary).unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
         raise
 
 
