@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -33,16 +34,22 @@ def check_table(
     if not reset:
         check_is_fitted(estimator)
     named = X if isinstance(X, Table) else None
-    values = validate_data(
-        estimator,
-        X if named is None else named.values,
-        reset=reset,
-        accept_sparse="csr",
-        dtype=[np.float64, np.float32],
-        ensure_all_finite="allow-nan",
-        skip_check_array=False,
-    )
-    if named is not None:
+    if named is not None and not reset:
+        _keep_names(estimator, named, reset)
+    with warnings.catch_warnings():
+        if named is not None:
+            # A table's names are compared here, which scikit-learn cannot know.
+            warnings.filterwarnings("ignore", "X does not have valid feature names")
+        values = validate_data(
+            estimator,
+            X if named is None else named.values,
+            reset=reset,
+            accept_sparse="csr",
+            dtype=[np.float64, np.float32],
+            ensure_all_finite="allow-nan",
+            skip_check_array=False,
+        )
+    if named is not None and reset:
         _keep_names(estimator, named, reset)
     if sparse.issparse(values):
         values = sparse.csr_array(values)
