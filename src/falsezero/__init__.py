@@ -25,6 +25,7 @@ _HOMES = {
     "falsezero.analysis.explain": ["explain"],
     "falsezero.io": ["load", "save"],
     "falsezero.models.aspect_bernoulli": ["AspectBernoulli"],
+    "falsezero.models.bernoulli_mixture": ["BernoulliMixture"],
 }
 _MODULES = ["analysis", "data", "datasets", "inference", "models"]
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}

@@ -233,7 +233,11 @@ class FactorModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
             check_is_fitted(self)
         binarize = getattr(self, "binarize", None)
         values = check_table(self, X, kind=self._kind, binarize=binarize, reset=reset)
-        return Blocks.cut(values)
+        return Blocks.cut(values, self._block_rows(values))
+
+    def _block_rows(self, values: Any) -> int | None:
+        """Rows in a block, for a model whose passes want other blocks than dense work arrays do."""
+        return None
 
     @staticmethod
     def _labelled(array: np.ndarray, X: Any, columns: Any) -> Any:

@@ -1,0 +1,45 @@
+"""What the baselines share beyond the contract: information criteria, and blocks for sparse."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy import sparse
+
+
+class InformationCriteria:
+    """AIC and BIC of a model with `log_likelihood_`, `n_parameters_` and `n_observed_`."""
+
+    log_likelihood_: float
+    n_observed_: int
+
+    @property
+    def n_parameters_(self) -> int:
+        """Free parameters of the fit."""
+        raise NotImplementedError
+
+    def aic(self) -> float:
+        """Akaike's criterion of the fit, -2 L + 2 P; smaller is better."""
+        return -2 * self.log_likelihood_ + 2 * self.n_parameters_
+
+    def bic(self) -> float:
+        """Schwarz's criterion of the fit, -2 L + P log(observed cells); smaller is better."""
+        return -2 * self.log_likelihood_ + self.n_parameters_ * float(np.log(self.n_observed_))
+
+
+_ENTRIES_PER_COLUMN = 4
+
+
+def sparse_block_rows(values: np.ndarray | sparse.csr_array) -> int | None:
+    """Rows in a block so that its stored entries outweigh a statistic of all columns.
+
+    A pass over the ones alone costs little for each row; blocks sized for dense work arrays would
+    pay more for adding statistics up than for the pass. None for dense tables.
+
+    >>> sparse_block_rows(sparse.eye_array(1000, format="csr"))
+    1000
+    """
+    if not sparse.issparse(values):
+        return None
+    n_rows, n_columns = values.shape
+    rows = n_rows * _ENTRIES_PER_COLUMN * n_columns / max(values.nnz, 1)
+    return max(min(int(np.ceil(rows)), n_rows), 16)
