@@ -116,6 +116,8 @@ def check_target(path: str | os.PathLike[str]) -> Path:
     target = Path(path)
     if target.is_dir():
         raise FileReadError(f"{target} is a folder; name a file to write.")
+    if target.exists() and not target.is_file():
+        raise FileReadError(f"{target} is a device, which a file must not replace.")
     if not target.parent.is_dir():
         raise FileReadError(f"There is no folder '{target.parent}' to write {target.name} in.")
     if not os.access(target.parent, os.W_OK):

@@ -1,1 +1,91 @@
-"""The command line: arguments to public calls, one file a command."""
+"""The command line: `falsezero COMMAND`. Arguments become public calls; one file a command.
+
+Exit codes: 0 done, 1 failed, 2 wrong usage, 3 not converged under --strict, 130 interrupted.
+Nothing heavy is imported before a command needs it, so that help comes at once.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import warnings
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Any
+
+import click
+
+from falsezero import __version__
+from falsezero.cli._words import one_sentence
+
+__all__ = ["main"]
+
+COMMANDS = ("fit", "info", "gaps", "denoise", "explain")
+"""Each is a module of this package, in the order in which people need them."""
+
+
+class _Commands(click.Group):
+    """Commands that are imported when they are asked for."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        return import_module(f"falsezero.cli.{cmd_name}").command
+
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
+        from falsezero.data.errors import suggest
+
+        if args and not args[0].startswith("-") and args[0] not in COMMANDS:
+            close = suggest(args[0], COMMANDS, "the commands are")
+            ctx.fail(f"There is no command {args[0]!r}; {close}")
+        return super().resolve_command(ctx, args)
+
+
+@click.group(
+    cls=_Commands,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    epilog="Exit codes: 0 done, 1 failed, 2 wrong usage, 3 not converged under --strict, "
+    "130 interrupted. Begin with: falsezero demo -o demo",
+)
+@click.version_option(__version__, prog_name="falsezero", message="%(prog)s %(version)s")
+@click.option("--traceback", is_flag=True, help="Show where in the code an error comes from.")
+def commands(traceback: bool) -> None:
+    """Which zeros in your table are real?
+
+    Models that explain every cell of a table of zeros and ones (or counts) by a few causes, tell
+    noise from content, and fill the gaps.
+    """
+
+
+def main(args: Sequence[str] | None = None) -> int:
+    """Run a command and give its exit code; errors become one sentence on standard error."""
+    warnings.showwarning = _show_warning
+    arguments = list(sys.argv[1:] if args is None else args)
+    wants_traceback = "--traceback" in arguments[:1]
+    try:
+        code = commands.main(arguments, prog_name="falsezero", standalone_mode=False)
+        sys.stdout.flush()
+        return code if isinstance(code, int) else 0
+    except click.ClickException as error:
+        error.show()
+        return error.exit_code
+    except (click.Abort, KeyboardInterrupt):
+        click.echo("Interrupted.", err=True)
+        return 130
+    except BrokenPipeError:
+        # Whoever read the output has seen enough; Python must not complain of it at exit either.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except Exception as error:
+        if wants_traceback:
+            raise
+        click.echo(f"Error: {one_sentence(error)}", err=True)
+        return 1
+
+
+def _show_warning(message: Warning | str, category: type[Warning], *rest: Any) -> None:
+    if not issubclass(category, (DeprecationWarning, FutureWarning)):
+        click.echo(f"Warning: {one_sentence(message)}", err=True)

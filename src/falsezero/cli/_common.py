@@ -1,0 +1,259 @@
+"""What several commands share: reading the table, building the model, P(u|k)."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+from falsezero.models import MODELS
+
+__all__ = [
+    "build_model",
+    "components_option",
+    "keep_option",
+    "keep_weights",
+    "model_argument",
+    "model_options",
+    "read_for",
+    "read_table",
+    "say",
+    "shown_number",
+    "table_argument",
+    "table_options",
+]
+
+DEFAULT_RESTARTS = 5
+
+Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
+
+table_argument = click.argument("table", metavar="TABLE")
+model_argument = click.argument("model", metavar="MODEL.fz")
+components_option = click.option(
+    "-k", "n_components", type=click.IntRange(min=1), metavar="K", help="Number of components."
+)
+keep_option = click.option(
+    "--keep",
+    metavar="1=0,4=0.5",
+    help="How far to believe components, numbered as `falsezero info` shows them: 0 removes one, "
+    "1 keeps it. Those not named: 0 for phantoms, 1 for the rest. `all` keeps all.",
+)
+
+
+def _together(*options: Decorator) -> Decorator:
+    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
+        for option in reversed(options):
+            function = option(function)
+        return function
+
+    return decorate
+
+
+table_options = _together(
+    click.option("--row", metavar="NAME", help="Long table: the column with the row labels."),
+    click.option("--column", metavar="NAME", help="Long table: the column with column labels."),
+    click.option("--value", metavar="NAME", help="Long table: the column with values; else ones."),
+    click.option(
+        "--surveyed",
+        metavar="FILE",
+        help="The pairs that were looked at; all other cells count as not observed.",
+    ),
+    click.option("--binarize", type=float, metavar="T", help="Make values above T ones."),
+    click.option("--index", metavar="NAME", help="Wide table: the column with the row labels."),
+    click.option("--no-index", is_flag=True, help="Wide table: no column holds row labels."),
+    click.option("--no-header", is_flag=True, help="Wide table: the first line is data."),
+    click.option(
+        "--duplicates",
+        type=click.Choice(["error", "max", "sum"]),
+        default="error",
+        help="Long table: what to do when a pair comes twice.",
+    ),
+    click.option("--layer", metavar="NAME", help="The layer of an AnnData file to use."),
+    click.option("--delimiter", metavar="CHAR", help="What separates fields."),
+    click.option("--encoding", default="utf-8", help="Encoding of a text file."),
+)
+
+model_options = _together(
+    click.option(
+        "--model",
+        "name",
+        type=click.Choice(list(MODELS)),
+        metavar="NAME",
+        default="aspect-bernoulli",
+        show_default=True,
+        help=f"One of {', '.join(MODELS)}.",
+    ),
+    click.option(
+        "--restarts",
+        type=click.IntRange(min=1),
+        metavar="N",
+        help=f"Random starts; the best is kept.  [default: {DEFAULT_RESTARTS}]",
+    ),
+    click.option(
+        "--seed",
+        type=click.IntRange(min=0),
+        default=0,
+        show_default=True,
+        metavar="N",
+        help="The same seed, the same answer.",
+    ),
+    click.option("--max-iter", type=click.IntRange(min=1), metavar="N", help="Iterations at most."),
+    click.option(
+        "--tol",
+        type=click.FloatRange(min=0),
+        metavar="X",
+        help="Stop when an iteration gains less than this share of the objective.",
+    ),
+    click.option(
+        "--jobs", type=int, metavar="N", help="Threads; the answer does not depend on it."
+    ),
+    click.option(
+        "--option",
+        "more",
+        multiple=True,
+        metavar="NAME=VALUE",
+        help="Any other parameter of the model, such as inference=vb; may be repeated.",
+    ),
+    click.option("--quiet", "-q", is_flag=True, help="No progress."),
+)
+
+
+def say(message: str) -> None:
+    """A message for a person, on standard error."""
+    click.echo(message, err=True)
+
+
+def shown_number(component: int) -> int:
+    """The number that people read: components are counted from 1."""
+    return component + 1
+
+
+def read_table(path: str, layout: dict[str, Any], kind: str = "binary") -> Any:
+    """Read the table that the `table_options` describe."""
+    import falsezero as fz
+
+    layout = dict(layout)
+    if layout.pop("no_index"):
+        layout["index"] = False
+    layout["header"] = not layout.pop("no_header")
+    return fz.read(path, kind=kind, **layout)
+
+
+def read_for(model: Any, path: str, layout: dict[str, Any]) -> Any:
+    """Read a table for a fitted model, its columns put in the model's order."""
+    table = read_table(path, layout, model._kind)
+    names = getattr(model, "feature_names_in_", None)
+    if names is None or list(table.columns) == list(names):
+        return table
+    known = set(table.columns.tolist())
+    lacking = [name for name in names if name not in known]
+    if lacking:
+        from falsezero.data.errors import suggest
+
+        raise click.ClickException(
+            f"{path} has no column {lacking[0]!r}, which the model was fitted on; "
+            f"{suggest(lacking[0], table.columns, 'its columns are')}"
+        )
+    if len(known) > len(names):
+        say(f"Left out {len(known) - len(names)} columns that the model does not know.")
+    return table.select(columns=list(names))
+
+
+def build_model(
+    name: str,
+    *,
+    n_components: int | None = None,
+    restarts: int | None = None,
+    seed: int | None = None,
+    max_iter: int | None = None,
+    tol: float | None = None,
+    jobs: int | None = None,
+    checkpoint: str | None = None,
+    more: tuple[str, ...] = (),
+    quiet: bool = False,
+) -> Any:
+    """A model from `model_options`; an option that it does not have is wrong usage."""
+    from falsezero.models import model_class
+
+    kind = model_class(name)
+    defaults = kind().get_params(deep=False)
+    asked = {
+        "n_components": ("-k", n_components),
+        "n_init": ("--restarts", restarts),
+        "max_iter": ("--max-iter", max_iter),
+        "tol": ("--tol", tol),
+        "n_jobs": ("--jobs", jobs),
+        "checkpoint": ("--checkpoint", checkpoint),
+    }
+    given = {key: value for key, (_, value) in asked.items() if value is not None}
+    for key in given.keys() - defaults.keys():
+        raise click.UsageError(f"The model {name} has no {key}, so {asked[key][0]} says nothing.")
+    automatic = {
+        "n_init": DEFAULT_RESTARTS,
+        "random_state": seed,
+        "verbose": int(sys.stderr.isatty() and not quiet),
+    }
+    given = {k: v for k, v in automatic.items() if k in defaults} | given
+    return kind(**(given | _more_options(name, more, defaults)))
+
+
+def _more_options(name: str, more: tuple[str, ...], defaults: dict[str, Any]) -> dict[str, Any]:
+    from falsezero.data.errors import suggest
+
+    options = {}
+    for item in more:
+        key, equals, text = item.partition("=")
+        if not equals:
+            raise click.UsageError(f"--option needs NAME=VALUE, but is {item!r}.")
+        if key not in defaults:
+            close = suggest(key, defaults, "it has")
+            raise click.UsageError(f"The model {name} has no parameter {key!r}; {close}")
+        options[key] = _value(text)
+    return options
+
+
+def _value(text: str) -> Any:
+    """JSON where it is JSON, else the text itself; Python's None, True and False too.
+
+    >>> [_value(text) for text in ("3", "0.5", "vb", "None", "[1, 2]")]
+    [3, 0.5, 'vb', None, [1, 2]]
+    """
+    spelled = {"None": None, "True": True, "False": False}
+    try:
+        return spelled[text] if text in spelled else json.loads(text)
+    except ValueError:
+        return text
+
+
+def keep_weights(model: Any, text: str | None) -> Any:
+    """P(u|k) from ``--keep``, or None where the phantoms decide."""
+    import numpy as np
+
+    import falsezero as fz
+
+    if text is None:
+        return None
+    n_components = len(model.components_)
+    keep = np.ones(n_components)
+    if text.strip() == "all":
+        return keep
+    if hasattr(model, "cell_posterior"):
+        keep = fz.find_phantoms(model).keep
+    for item in text.split(","):
+        number, _, weight = item.partition("=")
+        try:
+            position, value = int(number) - 1, float(weight)
+        except ValueError:
+            position, value = -1, -1.0
+        if not (0 <= position < n_components and 0 <= value <= 1):
+            raise click.UsageError(
+                f"--keep needs NUMBER=WEIGHT pairs such as 1=0,4=0.5, with numbers from 1 to "
+                f"{n_components} and weights from 0 to 1, but found {item.strip()!r}."
+            )
+        keep[position] = value
+    if not keep.any():
+        raise click.UsageError("--keep removes every component; keep at least one.")
+    return keep

@@ -1,0 +1,137 @@
+"""Where results go: standard output, or a file that is never overwritten by accident."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import click
+
+__all__ = ["Target", "new_file", "output_options", "write_json"]
+
+_FORMATS = (".csv", ".tsv", ".json")
+
+
+def output_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Options of a command whose result is a table."""
+    options = [
+        click.option("--output", "-o", metavar="FILE", help="A .csv, .tsv or .json file to write."),
+        force_option,
+        json_option,
+    ]
+    for option in reversed(options):
+        function = option(function)
+    return function
+
+
+force_option = click.option("--force", is_flag=True, help="Replace files that exist.")
+json_option = click.option("--json", "as_json", is_flag=True, help="JSON, for machines.")
+
+
+def new_file(path: str, force: bool) -> Path:
+    """Check that a file may be written, before any work is done for it."""
+    from falsezero.io import check_target
+
+    target = check_target(path)
+    if target.exists() and not force:
+        raise click.ClickException(f"{target} exists already; give --force to replace it.")
+    return target
+
+
+def write_json(value: Any) -> str:
+    """Strict JSON: not-a-number becomes null."""
+    return json.dumps(_plain(value), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+class Target:
+    """Where a command's result goes, checked before the work begins.
+
+    Without a file: aligned text on a terminal, CSV into a pipe, JSON with ``--json``.
+    """
+
+    def __init__(self, output: str | None, force: bool, as_json: bool):
+        self.path = None
+        self.format = ".json" if as_json else ".csv"
+        if output is None or output == "-":
+            return
+        extension = Path(output).suffix.lower()
+        if not as_json and extension not in _FORMATS:
+            raise click.UsageError(f"-o needs a name that ends in {', '.join(_FORMATS)}: {output}.")
+        self.format = ".json" if as_json else extension
+        self.path = new_file(output, force)
+
+    @property
+    def is_for_people(self) -> bool:
+        """Whether somebody reads this on a terminal."""
+        return self.path is None and self.format == ".csv" and sys.stdout.isatty()
+
+    def write_findings(self, findings: Any) -> None:
+        """Write a `Tidy`."""
+        if self.is_for_people:
+            click.echo(repr(findings))
+        elif self.format == ".json":
+            self._write(write_json(findings.to_rows()))
+        else:
+            lines = (map(_short, row.values()) for row in findings.to_rows())
+            self._write(self._separated([findings.columns], lines))
+
+    def write_table(self, table: Any) -> None:
+        """Write a `Table`."""
+        if self.is_for_people:
+            click.echo(repr(table))
+            click.echo("Write all of it with -o FILE.csv.", err=True)
+        elif self.format == ".json":
+            rows, columns = table.rows.tolist(), table.columns.tolist()
+            content = {"rows": rows, "columns": columns, "values": table.to_numpy().tolist()}
+            self._write(json.dumps(_plain(content), ensure_ascii=False) + "\n")
+        else:
+            self._write(self._separated([["", *table.columns.tolist()]], _lines(table)))
+
+    def _separated(self, head: Any, lines: Any) -> str:
+        stream = io.StringIO()
+        delimiter = "\t" if self.format == ".tsv" else ","
+        writer = csv.writer(stream, delimiter=delimiter, lineterminator="\n")
+        writer.writerows(head)
+        writer.writerows(lines)
+        return stream.getvalue()
+
+    def _write(self, text: str) -> None:
+        if self.path is None:
+            click.echo(text, nl=False)
+            return
+        from falsezero.inference.checkpoint import write_atomically
+
+        write_atomically(self.path, text.encode())
+        click.echo(f"Wrote {self.path}.", err=True)
+
+
+def _lines(table: Any) -> Iterator[list[Any]]:
+    """Rows of a table as text, a few at a time made dense."""
+    labels = table.rows.tolist()
+    for start in range(0, len(labels), 256):
+        dense = table.values[start : start + 256].toarray().tolist()
+        for label, values in zip(labels[start : start + 256], dense, strict=True):
+            yield [label, *map(_short, values)]
+
+
+def _short(value: Any) -> Any:
+    """Six digits say enough, and an empty field says that nothing is known."""
+    if not isinstance(value, float):
+        return value
+    return "" if math.isnan(value) else f"{value:.6g}"
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(item) for item in value]
+    if hasattr(value, "tolist"):
+        return _plain(value.tolist())
+    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -1,0 +1,53 @@
+"""`falsezero denoise`: the table without its noise."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from falsezero.cli._common import (
+    keep_option,
+    keep_weights,
+    model_argument,
+    read_for,
+    table_argument,
+    table_options,
+)
+from falsezero.cli._output import Target, output_options
+
+
+@click.command()
+@model_argument
+@table_argument
+@keep_option
+@click.option("--probability", is_flag=True, help="Probabilities instead of zeros and ones.")
+@click.option("--threshold", type=click.FloatRange(0, 1), default=0.5, show_default=True)
+@output_options
+@table_options
+def command(
+    model: str,
+    table: str,
+    keep: str | None,
+    probability: bool,
+    threshold: float,
+    output: str | None,
+    force: bool,
+    as_json: bool,
+    **layout: Any,
+) -> None:
+    """Write the table as it would be without noise.
+
+    The weight of the phantoms is given to the other components, and every cell computed anew: one
+    where its probability reaches the threshold.
+
+    \b
+    falsezero denoise finds.fz finds.csv --row site --column genus -o clean.csv
+    """
+    import falsezero as fz
+
+    target = Target(output, force, as_json)
+    fitted = fz.load(model)
+    weights = keep_weights(fitted, keep)
+    clean = fz.denoise(fitted, read_for(fitted, table, layout), keep=weights, threshold=threshold)
+    target.write_table(clean.probability if probability else clean.binary)

@@ -1,0 +1,71 @@
+"""`falsezero fit`: learn a model from a table and save it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from falsezero.cli._common import (
+    build_model,
+    components_option,
+    model_options,
+    read_table,
+    say,
+    table_argument,
+    table_options,
+)
+from falsezero.cli._describe import as_text, describe
+from falsezero.cli._output import force_option, json_option, new_file, write_json
+
+NOT_CONVERGED = 3
+
+
+@click.command()
+@table_argument
+@click.option("--output", "-o", required=True, metavar="MODEL.fz", help="The model file to write.")
+@components_option
+@model_options
+@click.option("--checkpoint", metavar="FILE", help="Lets an interrupted fit go on where it was.")
+@click.option("--strict", is_flag=True, help="Exit with 3 when the fit did not converge.")
+@table_options
+@force_option
+@json_option
+def command(
+    table: str,
+    output: str,
+    n_components: int | None,
+    name: str,
+    checkpoint: str | None,
+    strict: bool,
+    force: bool,
+    as_json: bool,
+    **rest: Any,
+) -> int:
+    """Learn a model from a table, save it and show what it found.
+
+    TABLE is a CSV, TSV, Parquet, npz, npy, MatrixMarket or AnnData file of zeros and ones (counts
+    for discrete-pca, plsa and unigram-mixture): wide, or long with --row and --column. Empty cells
+    and NA are not observed. How many components? See `falsezero select`.
+
+    \b
+    falsezero fit finds.csv -o finds.fz --row site --column genus -k 4 --restarts 15
+    """
+    import falsezero as fz
+
+    target = new_file(output, force)
+    settings = {key: rest.pop(key) for key in ("restarts", "seed", "max_iter", "tol", "jobs")}
+    model = build_model(
+        name,
+        n_components=n_components,
+        checkpoint=checkpoint,
+        more=rest.pop("more"),
+        quiet=rest.pop("quiet"),
+        **settings,
+    )
+    model.fit(read_table(table, rest, model._kind))
+    fz.save(model.set_params(verbose=0), target)
+    said = describe(model)
+    click.echo(write_json(said) if as_json else as_text(said), nl=not as_json)
+    say(f"Wrote {target}.")
+    return NOT_CONVERGED if strict and not getattr(model, "converged_", True) else 0

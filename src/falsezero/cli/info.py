@@ -1,0 +1,26 @@
+"""`falsezero info`: what a saved model knows."""
+
+from __future__ import annotations
+
+import click
+
+from falsezero.cli._common import model_argument
+from falsezero.cli._describe import as_text, describe
+from falsezero.cli._output import json_option, write_json
+
+
+@click.command()
+@model_argument
+@click.option("--top", type=click.IntRange(min=1), default=6, show_default=True, metavar="N")
+@json_option
+def command(model: str, top: int, as_json: bool) -> None:
+    """Show what a saved model knows.
+
+    Its size, how well it fits, and every component: its number (from 1, as --keep wants it), kind
+    (content, white phantom: makes zeros, black phantom: makes ones, extinct), mean weight or prior,
+    and its N strongest columns.
+    """
+    import falsezero as fz
+
+    said = describe(fz.load(model), top)
+    click.echo(write_json(said) if as_json else as_text(said), nl=not as_json)
