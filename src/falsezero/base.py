@@ -10,6 +10,7 @@ from os import PathLike
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import (
     BaseEstimator,
     ClassNamePrefixFeaturesOutMixin,
@@ -32,6 +33,8 @@ __all__ = ["FactorModel", "Interval", "StrOptions", "spawn_seeds"]
 
 _ROW_TOL = 1e-9
 _ROW_ITER = 1000
+_SMALL = 131072
+"""Cells up to which a sparse table is made dense at once."""
 
 
 def spawn_seeds(random_state: Any, count: int) -> list[np.random.SeedSequence]:
@@ -47,6 +50,14 @@ def spawn_seeds(random_state: Any, count: int) -> list[np.random.SeedSequence]:
     elif isinstance(random_state, np.random.RandomState):
         entropy = int(random_state.randint(2**31))
     return np.random.SeedSequence(entropy).spawn(count)
+
+
+def _is_faster_dense(values: Any) -> bool:
+    """Whether a sparse table is so small, or so full, that BLAS beats passes over its ones."""
+    if not sparse.issparse(values):
+        return False
+    cells = values.shape[0] * values.shape[1]
+    return cells <= _SMALL or (cells <= 64 * _SMALL and values.nnz > 0.05 * cells)
 
 
 class FactorModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -233,6 +244,8 @@ class FactorModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
             check_is_fitted(self)
         binarize = getattr(self, "binarize", None)
         values = check_table(self, X, kind=self._kind, binarize=binarize, reset=reset)
+        if self._kind == "binary" and _is_faster_dense(values):
+            values = values.toarray()
         return Blocks.cut(values, self._block_rows(values))
 
     def _block_rows(self, values: Any) -> int | None:

@@ -81,8 +81,9 @@ def test_groups_are_found():
 
 
 @pytest.mark.parametrize("missing", [0.0, 0.2])
-def test_sparse_gives_the_same(missing):
-    assert_sparse_is_dense(BernoulliMixture(3, random_state=0), some_table(missing=missing))
+def test_sparse_gives_the_same(missing, monkeypatch):
+    model = BernoulliMixture(3, random_state=0)
+    assert_sparse_is_dense(model, some_table(missing=missing), monkeypatch)
 
 
 def test_threads_change_nothing(monkeypatch):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from scipy import sparse
 
@@ -29,7 +31,7 @@ class InformationCriteria:
 _ENTRIES_PER_COLUMN = 4
 
 
-def sparse_block_rows(values: np.ndarray | sparse.csr_array) -> int | None:
+def sparse_block_rows(values: Any) -> int | None:
     """Rows in a block so that its stored entries outweigh a statistic of all columns.
 
     A pass over the ones alone costs little for each row; blocks sized for dense work arrays would
