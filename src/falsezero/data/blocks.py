@@ -14,8 +14,11 @@ import numpy as np
 from scipy import sparse
 
 UNOBSERVED = np.uint8(2)
-_BLOCK_CELLS = 65536
-"""Cells in a block: its few work arrays of doubles then stay in a core's second-level cache."""
+_TILE_CELLS = 65536
+"""Cells in a dense tile: its few work arrays of doubles then stay in a core's second-level cache."""
+
+_SPARSE_BLOCKS = 32
+"""Blocks in a sparse table: few, because each brings its own sums over all columns."""
 
 
 @dataclass(frozen=True)
@@ -69,6 +72,16 @@ class Block:
             codes[rows, missing.indices] = UNOBSERVED
         return codes
 
+    def tiles(self) -> Iterator[Block]:
+        """The block in pieces small enough to be made dense in a core's cache."""
+        size = _tile_rows(self.shape[1])
+        if self.shape[0] <= size:
+            yield self
+            return
+        for i in range(0, self.shape[0], size):
+            missing = None if self.missing is None else self.missing[i : i + size]
+            yield Block(self.start + i, self.values[i : i + size], missing)
+
     @cached_property
     def csr(self) -> sparse.csr_array:
         """Observed non-zero values as CSR."""
@@ -105,8 +118,12 @@ class Blocks(Sequence[Block]):
     def cut(cls, values: np.ndarray | sparse.csr_array, block_rows: int | None = None) -> Blocks:
         """Cut a checked table (float, NaN for "not observed") into blocks."""
         n_rows, n_columns = values.shape
-        size = block_rows or max(16, min(4096, _BLOCK_CELLS // max(n_columns, 1)))
-        split = _split_sparse if sparse.issparse(values) else _split_dense
+        size = _tile_rows(n_columns)
+        split = _split_dense
+        if sparse.issparse(values):
+            size = max(size, -(-n_rows // _SPARSE_BLOCKS))
+            split = _split_sparse
+        size = block_rows or size
         blocks = [
             Block(start, *split(values[start : start + size])) for start in range(0, n_rows, size)
         ]
@@ -144,6 +161,10 @@ class Blocks(Sequence[Block]):
             int(np.count_nonzero(b.values)) if isinstance(b.values, np.ndarray) else b.values.nnz
             for b in self
         )
+
+
+def _tile_rows(n_columns: int) -> int:
+    return max(64, min(4096, _TILE_CELLS // max(n_columns, 1)))
 
 
 def _split_dense(values: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:

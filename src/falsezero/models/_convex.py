@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from falsezero.base import FactorModel, spawn_seeds
 from falsezero.data.blocks import Block, Blocks
+from falsezero.kernels.convex import ConvexStatistics, convex_pass
 
 _ATOMS = 2000
 
@@ -34,6 +35,30 @@ class Components(NamedTuple):
 def floor_of(dtype: Any) -> float:
     """Smallest probability a component may give: it keeps every quotient of a pass finite."""
     return 1e-12 if np.dtype(dtype) == np.float64 else 1e-6
+
+
+def fused_pass(
+    block: Block, weights: np.ndarray, ones: np.ndarray, zeros: np.ndarray | None = None
+) -> ConvexStatistics:
+    """`convex_pass` over a block, tile by tile, so that a sparse block is never dense as a whole."""
+    parts = [
+        convex_pass(
+            tile.codes,
+            tile.observed,
+            weights[tile.start - block.start : tile.start - block.start + tile.shape[0]],
+            ones,
+            zeros,
+        )
+        for tile in block.tiles()
+    ]
+    if len(parts) == 1:
+        return parts[0]
+    return ConvexStatistics(
+        sum(part.ones for part in parts),
+        sum(part.zeros for part in parts),
+        np.concatenate([part.row_stat for part in parts]),
+        sum(part.log_likelihood for part in parts),
+    )
 
 
 def uniform_rows(blocks: Blocks, n_components: int) -> list[RowWeights]:
@@ -123,7 +148,7 @@ class ConvexModel(FactorModel):
         return (rng.random(expected.shape) < expected).astype(float)
 
 
-def is_worth_sparse(blocks: Blocks, n_components: int) -> bool:
+def is_worth_sparse(blocks: Blocks) -> bool:
     """Whether the sparse solver is likely to win: few ones, and a table too large to toy with."""
     cells = blocks.shape[0] * blocks.shape[1]
     is_sparse = all(sparse.issparse(block.values) for block in blocks)

@@ -15,7 +15,6 @@ import numpy as np
 from falsezero.base import Interval, StrOptions
 from falsezero.data.blocks import Block, Blocks
 from falsezero.inference.contract import Fit, Point, Steps
-from falsezero.kernels.convex import convex_pass
 from falsezero.models._convex import (
     NEARER,
     Components,
@@ -23,10 +22,13 @@ from falsezero.models._convex import (
     RowWeights,
     cut_rows,
     floor_of,
+    fused_pass,
+    is_worth_sparse,
     normalise_rows,
     uniform_rows,
     within,
 )
+from falsezero.models._sparse import SparseState, SparseSteps
 
 __all__ = ["AspectBernoulli"]
 
@@ -72,9 +74,7 @@ class ExactSteps:
     ) -> tuple[RowWeights, _Statistics]:
         """Eq. 9 for the rows of a block, and their share of eqs. 10-11."""
         w = local.weights
-        ones, zeros, row_stat, log_likelihood = convex_pass(
-            block.codes, block.observed, w, state.components
-        )
+        ones, zeros, row_stat, log_likelihood = fused_pass(block, w, state.components)
         share = self.prior / self.n_components
         total = np.maximum(block.observed + self.prior, 1e-9)[:, None].astype(w.dtype)
         new = (w * row_stat + share) / total
@@ -95,11 +95,14 @@ class ExactSteps:
 
     def objective(self, stats: _Statistics, state: Components) -> float:
         """Log likelihood (eq. 8), with the log prior where there is one."""
+        return stats.log_likelihood + stats.log_prior + self.log_prior(state.components)
+
+    def log_prior(self, a: np.ndarray) -> float:
+        """Log density of the pseudo-observations under the components, up to a constant."""
         if not self.prior:
-            return stats.log_likelihood
-        a, mean = state.components, self.column_mean
-        prior = self.prior * float((mean * np.log(a) + (1 - mean) * np.log1p(-a)).sum())
-        return stats.log_likelihood + stats.log_prior + prior
+            return 0.0
+        mean = self.column_mean
+        return self.prior * float((mean * np.log(a) + (1 - mean) * np.log1p(-a)).sum())
 
     def project(self, trial: Point, reference: Point) -> Point:
         """Components into (0, 1), weights onto the simplex, neither much nearer the edge."""
@@ -215,11 +218,16 @@ class AspectBernoulli(ConvexModel):
         self.verbose = verbose
 
     def _steps(self, blocks: Blocks) -> Steps:
-        return ExactSteps(self.n_components, blocks, self.prior)
+        exact = ExactSteps(self.n_components, blocks, self.prior)
+        if self.solver == "sparse" or (self.solver == "auto" and is_worth_sparse(blocks)):
+            return SparseSteps(exact)
+        return exact
 
     def _start_rows(self, blocks: Blocks) -> Point:
-        state = Components(self.components_.astype(blocks.dtype))
-        return Point(state, uniform_rows(blocks, self.n_components))
+        rows = uniform_rows(blocks, self.n_components)
+        if isinstance(self._steps(blocks), SparseSteps):
+            return Point(SparseState(self.components_, 1), SparseSteps.cold(rows))
+        return Point(Components(self.components_.astype(blocks.dtype)), rows)
 
     def _adopt(self, fit: Fit, blocks: Blocks) -> None:
         weights = np.concatenate([part.weights for part in fit.local])
@@ -231,10 +239,7 @@ class AspectBernoulli(ConvexModel):
 
     @staticmethod
     def _log_likelihood(blocks: Blocks, weights: np.ndarray, components: np.ndarray) -> float:
-        return sum(
-            convex_pass(b.codes, b.observed, weights[b.rows], components).log_likelihood
-            for b in blocks
-        )
+        return sum(fused_pass(b, weights[b.rows], components).log_likelihood for b in blocks)
 
     @property
     def n_parameters_(self) -> int:

@@ -1,0 +1,133 @@
+"""Loops over the ones, and the few doubtful zeros, of a sparse table (see `models/_sparse.py`)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from falsezero.kernels._jit import jit
+
+ONES, HOT_ZEROS, MISSING = 0, 1, 2
+"""What a list of cells holds."""
+
+
+@jit(reassociate=True)
+def visit(kind, indptr, indices, weights, columns, row_count, row_linear, made, linear):
+    """Add what some listed cells contribute to a row's and a column's surrogate.
+
+    `columns` is F' (columns x components). `row_count` and `made` collect expected counts (of ones
+    made, or of zeros made), `row_linear` and `linear` what has to be taken back from the sums over
+    all cells. Returns the cells' share of the objective.
+    """
+    n_components = weights.shape[1]
+    total = 0.0
+    product = 1.0
+    factors = 0
+    for n in range(weights.shape[0]):
+        w, count, lin = weights[n], row_count[n], row_linear[n]
+        for entry in range(indptr[n], indptr[n + 1]):
+            t = indices[entry]
+            f, made_here, linear_here = columns[t], made[t], linear[t]
+            p = 0.0
+            for k in range(n_components):
+                p += w[k] * f[k]
+            back = 1.0 + p
+            total += p + 0.5 * p * p
+            q = 1.0 / p if kind == 0 else 1.0 / (1.0 - p) if kind == 1 else 0.0
+            product *= p if kind == 0 else 1.0 - p if kind == 1 else 1.0
+            for k in range(n_components):
+                both = w[k] * q * (f[k] if kind == 0 else 1.0 - f[k])
+                count[k] += both
+                lin[k] += back * f[k]
+                made_here[k] += both
+                linear_here[k] += back * w[k]
+            factors += 1
+            if factors == 16:
+                total += np.log(product)
+                product = 1.0
+                factors = 0
+    return total + np.log(product)
+
+
+@jit
+def climb_rows(weights, count, slope, curve):
+    """Maximise sum_k c_k log w_k - b_k w_k - e_k w_k^2 / (2 w0_k) over the simplex, row by row.
+
+    `weights` holds w0 and receives the answer. With a multiplier m for the constraint, w_k is the
+    positive root of (e_k / w0_k) w^2 + (b_k + m) w = c_k, and the sum of the w_k is decreasing and
+    convex in m: Newton's method from the left of the answer cannot miss it.
+    """
+    n_components = weights.shape[1]
+    new = np.empty(n_components)
+    for n in range(weights.shape[0]):
+        w0 = weights[n]
+        multiplier = 0.0
+        leftmost = -np.inf
+        for k in range(n_components):
+            multiplier += count[n, k] - w0[k] * (slope[n, k] + curve[n, k])
+            bend = curve[n, k] / max(w0[k], 1e-300)
+            leftmost = max(leftmost, count[n, k] - slope[n, k] - bend)
+        multiplier = max(multiplier, leftmost)
+        for _ in range(50):
+            total, steepness = 0.0, 0.0
+            for k in range(n_components):
+                bend = curve[n, k] / max(w0[k], 1e-300)
+                new[k], root = _positive_root(bend, slope[n, k] + multiplier, count[n, k])
+                total += new[k]
+                if root > 0:
+                    steepness += new[k] / root
+            gap = total - 1.0
+            if abs(gap) < 1e-12 or steepness <= 0:
+                break
+            multiplier = max(multiplier + gap / steepness, leftmost)
+        if total > 0 and total < np.inf:
+            for k in range(n_components):
+                w0[k] = new[k] / total
+
+
+@jit
+def _positive_root(e, b, c):
+    """The positive root of e x^2 + b x = c, without cancellation, and the root of its discriminant."""
+    root = np.sqrt(b * b + 4.0 * e * c)
+    if b > 0:
+        return 2.0 * c / (b + root), root
+    if e > 0:
+        return (root - b) / (2.0 * e), root
+    return 1.0, root
+
+
+@jit
+def climb_columns(columns, ones, zeros, slope, curve, low):
+    """Maximise c1 log a + c0 log(1 - a) - b a - h a^2 / (2 a0) in [low, 1 - low], cell by cell."""
+    for t in range(columns.shape[0]):
+        for k in range(columns.shape[1]):
+            c1, c0, b = ones[t, k], zeros[t, k], slope[t, k]
+            e = curve[t, k] / columns[t, k]
+            # Without doubtful zeros the answer is in closed form; with them it is an upper bound.
+            a, _ = _positive_root(e, b, c1)
+            a = min(max(a, low), 1.0 - low)
+            if c0 > 0 and a > low:
+                a = _bracketed(c1, c0, b, e, low, a)
+            columns[t, k] = a
+
+
+@jit
+def _bracketed(c1, c0, b, e, left, right):
+    """The zero of c1 / a - c0 / (1 - a) - b - e a between two bounds: Newton kept in a bracket."""
+    if c1 / left - c0 / (1.0 - left) - b - e * left <= 0:
+        return left
+    if c1 / right - c0 / (1.0 - right) - b - e * right >= 0:
+        return right
+    a = np.sqrt(left * right)
+    for _ in range(100):
+        value = c1 / a - c0 / (1.0 - a) - b - e * a
+        if value > 0:
+            left = a
+        else:
+            right = a
+        trial = a + value / (c1 / (a * a) + c0 / ((1.0 - a) * (1.0 - a)) + e)
+        if not (left < trial < right):
+            trial = np.sqrt(left * right)
+        if abs(trial - a) <= 1e-13 * a:
+            return trial
+        a = trial
+    return a
