@@ -20,7 +20,7 @@ from falsezero.cli._words import one_sentence
 
 __all__ = ["main"]
 
-COMMANDS = ("fit", "info", "gaps", "denoise", "explain")
+COMMANDS = ("demo", "fit", "info", "gaps", "denoise", "explain")
 """Each is a module of this package, in the order in which people need them."""
 
 
