@@ -24,6 +24,8 @@ _HOMES = {
     "falsezero.analysis.gaps": ["expand", "false_absences", "false_presences"],
     "falsezero.analysis.explain": ["explain"],
     "falsezero.io": ["load", "save"],
+    "falsezero.analysis.compare": ["compare"],
+    "falsezero.analysis.selection": ["select"],
     "falsezero.models.aspect_bernoulli": ["AspectBernoulli"],
     "falsezero.models.bernoulli_mixture": ["BernoulliMixture"],
 }

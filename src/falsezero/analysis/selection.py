@@ -1,0 +1,129 @@
+"""How many components does the table support?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from falsezero.analysis.protocol import CRITERIA, planned, run, summarise
+from falsezero.data.tidy import Tidy
+
+__all__ = ["Selection", "select"]
+
+
+@dataclass(frozen=True)
+class Selection:
+    """What `select` found.
+
+    Attributes
+    ----------
+    best : int
+        The number of components that the criterion prefers.
+    model : estimator
+        The model with that many components, fitted to the whole table.
+    criterion : str
+    table : Tidy
+        One row a candidate: n_components, the criterion, its standard error over the parts (or the
+        log likelihood, for criteria of the whole table), seconds, converged, is_best.
+    scores : array of shape (n_candidates, n_splits)
+        The criterion of every part, the same parts for every candidate.
+    """
+
+    best: int
+    criterion: str
+    table: Tidy
+    model: Any = field(repr=False)
+    scores: np.ndarray = field(repr=False)
+
+    def plot(self, **options: Any) -> Any:
+        """The criterion against the number of components, with error bars."""
+        from falsezero.plot import ModelChoiceDisplay
+
+        return ModelChoiceDisplay.from_selection(self, **options)
+
+    def __repr__(self) -> str:
+        better = "lowest" if CRITERIA[self.criterion] < 0 else "highest"
+        head = f"{self.best} components: {type(self.model).__name__} has the {better}"
+        return f"{head} {self.criterion} there\n{self.table!r}"
+
+
+def select(
+    model: Any,
+    table: Any,
+    n_components: Iterable[int] = range(2, 9),
+    criterion: str = "cells",
+    *,
+    n_init: int | None = None,
+    n_splits: int = 5,
+    n_jobs: int | None = None,
+    random_state: Any = None,
+    checkpoint: Any = None,
+    verbose: int = 0,
+) -> Selection:
+    """Choose the number of components of a model for a table.
+
+    Parameters
+    ----------
+    model : estimator
+        With the settings that all candidates share; it is copied, not fitted.
+    table : Table, array, sparse array or data frame
+    n_components : iterable of int
+        The candidates.
+    criterion : {"cells", "rows", "aic", "bic", "evidence"}
+        "cells" hides part of the observed cells at a time and takes the mean log probability of
+        what was hidden, a row's weights inferred from its visible cells: the honest default. "rows"
+        leaves out whole rows and takes their mean log likelihood (`score_samples`). "aic" and "bic"
+        penalise the likelihood of the whole table (Bingham et al., eqs. 25-27; smaller is better),
+        "evidence" is the bound of a variational fit.
+    n_init : int, optional
+        Random starts of every fit; the model's own number by default.
+    n_splits : int, default=5
+        In how many parts cells or rows are hidden, each once.
+    n_jobs : int, optional
+        Processes over candidates and parts; the answer does not depend on it.
+    random_state : int, Generator, RandomState or None
+    checkpoint : path, optional
+        A JSON file that keeps finished fits, so that an interrupted choice goes on where it was.
+    verbose : int
+        1 tells of every fit on standard error.
+
+    Examples
+    --------
+    >>> import falsezero as fz
+    >>> table = fz.datasets.make_aspect_bernoulli(150, 20, 2, random_state=0).table
+    >>> choice = fz.select(fz.AspectBernoulli(tol=1e-5), table, range(1, 4), "aic",
+    ...                    n_init=3, random_state=0)
+    >>> choice.best, choice.model.n_components, choice.table.columns[:2]
+    (2, 2, ['n_components', 'aic'])
+    """
+    candidates = _candidates(model, n_components, n_init)
+    plan, memory = planned(table, candidates, criterion, n_splits, random_state, checkpoint)
+    numbers = [candidate.n_components for candidate in candidates]
+    plan = plan._replace(names=[f"{number} components" for number in numbers])
+    outcomes = run(plan, n_jobs=n_jobs, memory=memory, verbose=verbose)
+    rows = summarise(plan, outcomes)
+    values = np.array([row[criterion] for row in rows])
+    best = int(np.nanargmax(CRITERIA[criterion] * values))
+    for i, row in enumerate(rows):
+        row["candidate"] = numbers[i]
+        row["is_best"] = i == best
+    found = Tidy({"n_components" if n == "candidate" else n: [r[n] for r in rows] for n in rows[0]})
+    scores = np.array([outcome["score"] for outcome in outcomes]).reshape(len(candidates), -1)
+    return Selection(numbers[best], criterion, found, memory.finish(plan, best), scores)
+
+
+def _candidates(model: Any, n_components: Iterable[int], n_init: int | None) -> list[Any]:
+    params = model.get_params()
+    if "n_components" not in params:
+        raise ValueError(
+            f"{type(model).__name__} has no n_components to choose; compare models with compare()."
+        )
+    restarts = {} if n_init is None or "n_init" not in params else {"n_init": n_init}
+    found = [clone(model).set_params(n_components=int(k), **restarts) for k in n_components]
+    if not found:
+        raise ValueError("n_components= names no candidate; give whole numbers, as in range(2, 9).")
+    return found

@@ -1,0 +1,207 @@
+import json
+
+import numpy as np
+import pytest
+from scipy.stats import wilcoxon
+from sklearn.model_selection import GridSearchCV
+
+import falsezero as fz
+from falsezero.analysis.heldout import (
+    FLOOR,
+    cell_log_probability,
+    hide_cells,
+    score_cells,
+    score_rows,
+    split_rows,
+)
+from falsezero.analysis.protocol import planned
+
+
+@pytest.fixture(scope="module")
+def table():
+    return fz.datasets.make_aspect_bernoulli(120, 16, 2, random_state=1).table
+
+
+def blocks_table(seed=0):
+    """Two groups of rows with their own columns: what is seen of a row tells what is hidden."""
+    rng = np.random.default_rng(seed)
+    group = rng.integers(2, size=150)
+    centres = np.kron(np.eye(2), np.ones(10)) * 0.8 + 0.1
+    return (rng.random((150, 20)) < centres[group]).astype(float)
+
+
+def test_every_observed_cell_is_hidden_once():
+    X = np.array([[1.0, np.nan, 0], [0, 1, 1], [np.nan, 0, 1], [1, 1, 0]])
+    table = fz.Table(X)
+    seen = np.zeros(X.shape)
+    for fold in hide_cells(table, n_splits=3, seed=0):
+        seen[fold.rows, fold.columns] += 1
+        np.testing.assert_array_equal(X[fold.rows, fold.columns], fold.values)
+        hidden = fold.table.to_numpy()
+        assert np.isnan(hidden[fold.rows, fold.columns]).all()
+        rest = np.ones(X.shape, bool)
+        rest[fold.rows, fold.columns] = False
+        np.testing.assert_array_equal(hidden[rest], X[rest])
+    np.testing.assert_array_equal(seen, ~np.isnan(X))
+
+
+def test_cells_score_is_the_mean_log_probability_of_hidden_cells(table):
+    hidden = hide_cells(table, 4, seed=3)[1]
+    model = fz.AspectBernoulli(2, random_state=0, tol=1e-5)
+    total, count = score_cells(model, hidden, binary=True)
+    p = np.clip(model.reconstruct(hidden.table).to_numpy(), FLOOR, 1 - FLOOR)
+    X = table.to_numpy()
+    expected = 0.0
+    for n, t in zip(hidden.rows, hidden.columns, strict=True):
+        expected += np.log(p[n, t] if X[n, t] else 1 - p[n, t])
+    assert total.sum() == pytest.approx(expected)
+    assert count.sum() == len(hidden.values)
+
+
+def test_a_hidden_cell_does_not_speak_for_itself():
+    X = blocks_table()
+    hidden = hide_cells(fz.Table(X), 5, seed=0)[0]
+    flipped = X.copy()
+    flipped[hidden.rows, hidden.columns] = 1 - flipped[hidden.rows, hidden.columns]
+    other = hide_cells(fz.Table(flipped), 5, seed=0)[0]
+    a, b = (fz.BernoulliMixture(2, random_state=0).fit(h.table) for h in (hidden, other))
+    np.testing.assert_array_equal(
+        a.reconstruct(hidden.table).to_numpy(), b.reconstruct(other.table).to_numpy()
+    )
+
+
+def test_counts_are_scored_as_poisson():
+    probability = cell_log_probability(np.full(60, 2.5), np.arange(60.0), binary=False)
+    assert np.exp(probability).sum() == pytest.approx(1.0)
+
+
+def test_rows_score_is_score_samples_of_rows_left_out(table):
+    parts = split_rows(table, 4, seed=0)
+    model = fz.BernoulliMixture(2, random_state=0)
+    total, count = score_rows(model, table, parts[2])
+    train, test = parts[2]
+    again = fz.BernoulliMixture(2, random_state=0).fit(table.to_numpy()[train])
+    np.testing.assert_allclose(total[test], again.score_samples(table.to_numpy()[test]))
+    assert count.sum() == len(test)
+    assert (total[train] == 0).all()
+
+
+@pytest.mark.parametrize("criterion", ["cells", "rows", "aic", "bic"])
+def test_the_right_number_of_groups_is_chosen(criterion):
+    model = fz.BernoulliMixture(n_init=3)
+    choice = fz.select(model, blocks_table(), range(1, 5), criterion, random_state=0)
+    assert choice.best == 2
+    assert choice.model.n_components == 2
+    assert choice.table["is_best"].tolist() == [False, True, False, False]
+    assert "2 components" in repr(choice)
+    assert model.n_components == 5
+
+
+def test_the_answer_does_not_depend_on_jobs(table):
+    options = {"n_components": (1, 2), "criterion": "rows", "n_splits": 3, "random_state": 0}
+    one, two = (fz.select(fz.BernoulliMixture(), table, n_jobs=n, **options) for n in (1, 2))
+    np.testing.assert_array_equal(one.scores, two.scores)
+    np.testing.assert_array_equal(one.model.components_, two.model.components_)
+
+
+def test_an_interrupted_choice_goes_on(table, tmp_path, monkeypatch):
+    path = tmp_path / "choice.json"
+    options = {"n_components": (1, 2, 3), "criterion": "cells", "n_splits": 2, "n_init": 2}
+    whole = fz.select(fz.BernoulliMixture(), table, random_state=5, **options)
+    fits = []
+    original = fz.BernoulliMixture.fit
+
+    def fit(self, X, y=None):
+        if len(fits) == 3:
+            raise KeyboardInterrupt
+        fits.append(self.n_components)
+        return original(self, X, y)
+
+    monkeypatch.setattr(fz.BernoulliMixture, "fit", fit)
+    with pytest.raises(KeyboardInterrupt):
+        fz.select(fz.BernoulliMixture(), table, random_state=5, checkpoint=path, **options)
+    assert len(json.loads(path.read_text())["outcomes"]) == 3
+    fits[:] = []
+    monkeypatch.setattr(fz.BernoulliMixture, "fit", original)
+    resumed = fz.select(fz.BernoulliMixture(), table, random_state=5, checkpoint=path, **options)
+    np.testing.assert_array_equal(resumed.scores, whole.scores)
+    assert not path.exists()
+
+
+def test_a_checkpoint_of_something_else_is_refused(table, tmp_path):
+    path = tmp_path / "choice.json"
+    path.write_text('{"fingerprint": "x", "entropy": "1", "outcomes": []}')
+    with pytest.raises(ValueError, match="another table"):
+        fz.select(fz.BernoulliMixture(), table, (1, 2), checkpoint=path)
+    path.write_text("not json")
+    with pytest.raises(ValueError, match="not a checkpoint"):
+        fz.select(fz.BernoulliMixture(), table, (1, 2), checkpoint=path)
+
+
+def test_thresholds_apply_to_hidden_cells_too():
+    grey = blocks_table() * 5
+    a = fz.select(fz.BernoulliMixture(binarize=2.0), grey, (1, 2), random_state=0)
+    b = fz.select(fz.BernoulliMixture(), grey > 2, (1, 2), random_state=0)
+    np.testing.assert_array_equal(a.scores, b.scores)
+
+
+def test_clear_words(table):
+    with pytest.raises(ValueError, match="criterion='aicc' is not known"):
+        fz.select(fz.BernoulliMixture(), table, (1, 2), "aicc")
+    with pytest.raises(ValueError, match="no evidence"):
+        fz.select(fz.BernoulliMixture(), table, (1, 2), "evidence")
+    with pytest.raises(ValueError, match="no candidate"):
+        fz.select(fz.BernoulliMixture(), table, ())
+    with pytest.raises(ValueError, match="fewer splits"):
+        fz.select(fz.BernoulliMixture(), np.eye(3), (1, 2), "rows", n_splits=5)
+
+
+def test_grid_search_works(table):
+    grid = {"n_components": [1, 2, 4]}
+    search = GridSearchCV(fz.BernoulliMixture(n_init=3, random_state=0), grid, cv=3)
+    search.fit(blocks_table())
+    assert search.best_params_ == {"n_components": 2}
+
+
+def test_progress_is_told_on_standard_error(table, capsys):
+    fz.select(fz.BernoulliMixture(), table, (1, 2), "bic", random_state=0, verbose=1)
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert said.err.count("\n") == 2
+    assert "[2/2] 2 components: bic" in said.err
+
+
+@pytest.mark.parametrize("criterion", ["cells", "rows"])
+def test_compare_finds_the_better_model(criterion):
+    X = blocks_table()
+    models = {"groups": fz.BernoulliMixture(2, n_init=3), "one group": fz.BernoulliMixture(1)}
+    found = fz.compare(models, X, criterion, random_state=0)
+    assert found.best == "groups"
+    assert found.p_value < 1e-6
+    assert found.table["model"].tolist() == ["groups", "one group"]
+    assert "signed-rank p =" in repr(found)
+    ranked = fz.compare(models, X, criterion, random_state=0, test="rank-sum")
+    assert 0.001 < ranked.p_value < 0.05
+
+
+def test_compare_pairs_rows(table):
+    models = [fz.BernoulliMixture(2), fz.AspectBernoulli(2, tol=1e-5)]
+    found = fz.compare(models, table, "rows", n_splits=3, random_state=0)
+    assert list(found.scores) == ["BernoulliMixture(2)", "AspectBernoulli(2)"]
+    plan, _ = planned(table, models, "rows", 3, 0, None)
+    parts = split_rows(table, 3, plan.entropy)
+    totals = [
+        sum(score_rows(plan._seeded(c, f), table, parts[f])[0] for f in range(3)) for c in (0, 1)
+    ]
+    differences = totals[0] - totals[1]
+    assert found.p_value == pytest.approx(wilcoxon(differences).pvalue)
+
+
+def test_compare_names_equal_models_apart(table):
+    models = [fz.BernoulliMixture(2), fz.BernoulliMixture(2, prior=1.0)]
+    found = fz.compare(models, table, "bic", random_state=0)
+    assert sorted(found.table["model"].tolist()) == [
+        "BernoulliMixture(2)",
+        "BernoulliMixture(2) #2",
+    ]
+    assert np.isnan(found.p_value)
