@@ -20,7 +20,20 @@ from falsezero.cli._words import one_sentence
 
 __all__ = ["main"]
 
-COMMANDS = ("demo", "fit", "info", "gaps", "denoise", "explain")
+COMMANDS = (
+    "demo",
+    "select",
+    "fit",
+    "info",
+    "gaps",
+    "denoise",
+    "explain",
+    "topics",
+    "compare",
+    "explore",
+    "report",
+    "reproduce",
+)
 """Each is a module of this package, in the order in which people need them."""
 
 
@@ -62,7 +75,7 @@ def commands(traceback: bool) -> None:
 
 def main(args: Sequence[str] | None = None) -> int:
     """Run a command and give its exit code; errors become one sentence on standard error."""
-    warnings.showwarning = _show_warning
+    warnings.showwarning = _show_warning  # type: ignore[assignment]
     arguments = list(sys.argv[1:] if args is None else args)
     wants_traceback = "--traceback" in arguments[:1]
     try:
@@ -86,6 +99,6 @@ def main(args: Sequence[str] | None = None) -> int:
         return 1
 
 
-def _show_warning(message: Warning | str, category: type[Warning], *rest: Any) -> None:
+def _show_warning(message: Any, category: Any, *where: Any, **more: Any) -> None:
     if not issubclass(category, (DeprecationWarning, FutureWarning)):
         click.echo(f"Warning: {one_sentence(message)}", err=True)

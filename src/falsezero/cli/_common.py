@@ -14,10 +14,13 @@ from falsezero.models import MODELS
 __all__ = [
     "build_model",
     "components_option",
+    "fitting_options",
+    "is_watched",
     "keep_option",
     "keep_weights",
     "model_argument",
-    "model_options",
+    "more_option",
+    "name_option",
     "read_for",
     "read_table",
     "say",
@@ -76,16 +79,25 @@ table_options = _together(
     click.option("--encoding", default="utf-8", help="Encoding of a text file."),
 )
 
-model_options = _together(
-    click.option(
-        "--model",
-        "name",
-        type=click.Choice(list(MODELS)),
-        metavar="NAME",
-        default="aspect-bernoulli",
-        show_default=True,
-        help=f"One of {', '.join(MODELS)}.",
-    ),
+name_option = click.option(
+    "--model",
+    "name",
+    type=click.Choice(list(MODELS)),
+    metavar="NAME",
+    default="aspect-bernoulli",
+    show_default=True,
+    help=f"One of {', '.join(MODELS)}.",
+)
+
+more_option = click.option(
+    "--option",
+    "more",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="Any other parameter of the model, such as inference=vb; may be repeated.",
+)
+
+fitting_options = _together(
     click.option(
         "--restarts",
         type=click.IntRange(min=1),
@@ -108,15 +120,9 @@ model_options = _together(
         help="Stop when an iteration gains less than this share of the objective.",
     ),
     click.option(
-        "--jobs", type=int, metavar="N", help="Threads; the answer does not depend on it."
+        "--jobs", type=int, metavar="N", help="Work at a time; the answer does not depend on it."
     ),
-    click.option(
-        "--option",
-        "more",
-        multiple=True,
-        metavar="NAME=VALUE",
-        help="Any other parameter of the model, such as inference=vb; may be repeated.",
-    ),
+    click.option("--checkpoint", metavar="FILE", help="Lets interrupted work go on where it was."),
     click.option("--quiet", "-q", is_flag=True, help="No progress."),
 )
 
@@ -124,6 +130,11 @@ model_options = _together(
 def say(message: str) -> None:
     """A message for a person, on standard error."""
     click.echo(message, err=True)
+
+
+def is_watched(quiet: bool) -> bool:
+    """Whether progress should be shown: somebody looks, and did not ask for silence."""
+    return sys.stderr.isatty() and not quiet
 
 
 def shown_number(component: int) -> int:
@@ -188,13 +199,13 @@ def build_model(
         "n_jobs": ("--jobs", jobs),
         "checkpoint": ("--checkpoint", checkpoint),
     }
-    given = {key: value for key, (_, value) in asked.items() if value is not None}
-    for key in given.keys() - defaults.keys():
+    given: dict[str, Any] = {key: value for key, (_, value) in asked.items() if value is not None}
+    for key in sorted(given.keys() - defaults.keys()):
         raise click.UsageError(f"The model {name} has no {key}, so {asked[key][0]} says nothing.")
-    automatic = {
+    automatic: dict[str, Any] = {
         "n_init": DEFAULT_RESTARTS,
         "random_state": seed,
-        "verbose": int(sys.stderr.isatty() and not quiet),
+        "verbose": int(is_watched(quiet)),
     }
     given = {k: v for k, v in automatic.items() if k in defaults} | given
     return kind(**(given | _more_options(name, more, defaults)))

@@ -19,19 +19,19 @@ class _Findings(NamedTuple):
 
     clean: Any
     spoilt: Any
-    kept: Any
-    restored: Any
     model: Any
     phantoms: Any
+    kept: Any
+    restored: Any
 
 
 @click.command()
 @click.option("--output", "-o", default="falsezero-demo", show_default=True, metavar="FOLDER")
 @force_option
 def command(output: str, force: bool) -> None:
-    """See what it does, in half a minute and without any data of your own.
+    """See in half a minute what this is good for.
 
-    Handwritten digits (bundled with scikit-learn) lose up to 40 % of their ones; a model finds the
+    It needs no data of yours and no network: handwritten digits (bundled with scikit-learn) lose up to 40 % of their ones; a model finds the
     component that made those zeros, and the digits are restored without it. FOLDER receives the
     picture, the spoilt table, the model, and a page to explore them in a browser.
     """
@@ -64,8 +64,8 @@ def _find() -> _Findings:
     model = fz.AspectBernoulli(N_COMPONENTS, n_init=3, tol=1e-6, random_state=SEED).fit(spoilt)
     kept = fz.denoise(model, spoilt, keep=np.ones(N_COMPONENTS)).binary
     restored = fz.denoise(model, spoilt).binary
-    tables = (table.to_numpy() for table in (kept, restored))
-    return _Findings(clean, spoilt, *tables, model, fz.find_phantoms(model))
+    answers = {"kept": kept.to_numpy(), "restored": restored.to_numpy()}
+    return _Findings(clean, spoilt, model=model, phantoms=fz.find_phantoms(model), **answers)
 
 
 def _report(found: _Findings) -> str:
@@ -126,6 +126,6 @@ def _draw(found: _Findings, path: Path) -> None:
         components=found.model.components_,
         kinds=found.phantoms.kinds,
         weights=found.phantoms.weights,
-        image_shape=digits.image_shape,
+        image_shape=digits.image_shape or (8, 8),
     )
     say(f"Wrote {path}.")

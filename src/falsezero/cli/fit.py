@@ -9,7 +9,9 @@ import click
 from falsezero.cli._common import (
     build_model,
     components_option,
-    model_options,
+    fitting_options,
+    more_option,
+    name_option,
     read_table,
     say,
     table_argument,
@@ -19,14 +21,16 @@ from falsezero.cli._describe import as_text, describe
 from falsezero.cli._output import force_option, json_option, new_file, write_json
 
 NOT_CONVERGED = 3
+SETTINGS = ("restarts", "seed", "max_iter", "tol", "jobs", "checkpoint", "quiet", "more")
 
 
 @click.command()
 @table_argument
 @click.option("--output", "-o", required=True, metavar="MODEL.fz", help="The model file to write.")
 @components_option
-@model_options
-@click.option("--checkpoint", metavar="FILE", help="Lets an interrupted fit go on where it was.")
+@name_option
+@fitting_options
+@more_option
 @click.option("--strict", is_flag=True, help="Exit with 3 when the fit did not converge.")
 @table_options
 @force_option
@@ -36,7 +40,6 @@ def command(
     output: str,
     n_components: int | None,
     name: str,
-    checkpoint: str | None,
     strict: bool,
     force: bool,
     as_json: bool,
@@ -54,15 +57,8 @@ def command(
     import falsezero as fz
 
     target = new_file(output, force)
-    settings = {key: rest.pop(key) for key in ("restarts", "seed", "max_iter", "tol", "jobs")}
-    model = build_model(
-        name,
-        n_components=n_components,
-        checkpoint=checkpoint,
-        more=rest.pop("more"),
-        quiet=rest.pop("quiet"),
-        **settings,
-    )
+    settings = {key: rest.pop(key) for key in SETTINGS}
+    model = build_model(name, n_components=n_components, **settings)
     model.fit(read_table(table, rest, model._kind))
     fz.save(model.set_params(verbose=0), target)
     said = describe(model)

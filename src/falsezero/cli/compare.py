@@ -1,0 +1,92 @@
+"""`falsezero compare`: which model suits the table?"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import click
+
+from falsezero.cli._common import (
+    build_model,
+    components_option,
+    fitting_options,
+    is_watched,
+    read_table,
+    say,
+    table_argument,
+    table_options,
+)
+from falsezero.cli._output import Target, output_options
+from falsezero.cli.select import criterion_option, parts_option
+from falsezero.models import MODELS
+
+DEFAULT = ("aspect-bernoulli", "binary-ica", "bernoulli-mixture")
+
+
+@click.command()
+@table_argument
+@click.argument("models", nargs=-1, metavar="[MODEL[:K]]...")
+@components_option
+@criterion_option
+@parts_option
+@fitting_options
+@output_options
+@table_options
+def command(
+    table: str,
+    models: tuple[str, ...],
+    n_components: int | None,
+    criterion: str,
+    parts: int,
+    output: str | None,
+    force: bool,
+    as_json: bool,
+    **rest: Any,
+) -> None:
+    """Find out which model suits the table.
+
+    Each MODEL may bring its own number of components, as in bernoulli-mixture:8; the others take
+    -k. Without any, aspect-bernoulli, binary-ica and bernoulli-mixture are compared. All are asked
+    about the same hidden parts, and the best two are told apart by Wilcoxon's signed-rank test.
+
+    \b
+    falsezero compare finds.csv --row site --column genus aspect-bernoulli:4 bernoulli-mixture:8
+    """
+    import falsezero as fz
+
+    target = Target(output, force, as_json)
+    seed, jobs, checkpoint, quiet = (rest.pop(n) for n in ("seed", "jobs", "checkpoint", "quiet"))
+    settings = {key: rest.pop(key) for key in ("restarts", "max_iter", "tol")}
+    candidates = {
+        said: _candidate(said, n_components, seed=seed, **settings) for said in models or DEFAULT
+    }
+    kinds = {model._kind for model in candidates.values()}
+    found = fz.compare(
+        candidates,
+        read_table(table, rest, "binary" if "binary" in kinds else kinds.pop()),
+        criterion,
+        n_splits=parts,
+        n_jobs=jobs,
+        random_state=seed,
+        checkpoint=checkpoint,
+        verbose=int(is_watched(quiet)),
+    )
+    target.write_findings(found.table)
+    said = f"Best by {criterion}: {found.best}"
+    if math.isfinite(found.p_value):
+        said += f"; against {found.table['model'][1]}, {found.test} p = {found.p_value:.2g}"
+    say(f"{said}.")
+
+
+def _candidate(said: str, n_components: int | None, **settings: Any) -> Any:
+    from falsezero.data.errors import suggest
+
+    name, colon, number = said.partition(":")
+    if name not in MODELS:
+        raise click.UsageError(f"There is no model {name!r}; {suggest(name, MODELS)}")
+    if colon and not (number.isdecimal() and int(number) > 0):
+        raise click.UsageError(f"A number of components follows the colon, but {said!r} has none.")
+    return build_model(
+        name, n_components=int(number) if colon else n_components, quiet=True, **settings
+    )

@@ -1,0 +1,33 @@
+"""`falsezero explore`: one page on which an analyst moves P(u|k) and watches the table."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from falsezero.cli._common import model_argument, read_for, say, table_argument, table_options
+from falsezero.cli._output import force_option, new_file
+
+
+@click.command()
+@model_argument
+@table_argument
+@click.option("--output", "-o", required=True, metavar="PAGE.html", help="The page to write.")
+@force_option
+@table_options
+def command(model: str, table: str, output: str, force: bool, **layout: Any) -> None:
+    """Write a page to explore a model and its table in a browser.
+
+    One file that needs no network: components with a slider each, the table before and after, the
+    cells to doubt, and an explanation of any cell at a click.
+
+    \b
+    falsezero explore finds.fz finds.csv --row site --column genus -o finds.html
+    """
+    import falsezero as fz
+
+    page = new_file(output, force)
+    fitted = fz.load(model)
+    fz.explore(fitted, read_for(fitted, table, layout), page)
+    say(f"Wrote {page}; open it in a browser.")

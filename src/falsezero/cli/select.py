@@ -1,0 +1,126 @@
+"""`falsezero select`: how many components does the table support?"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from falsezero.cli._common import (
+    build_model,
+    fitting_options,
+    is_watched,
+    more_option,
+    name_option,
+    read_table,
+    say,
+    table_argument,
+    table_options,
+)
+from falsezero.cli._output import Target, force_option, json_option, new_file
+
+CRITERIA = ("cells", "rows", "aic", "bic", "evidence")
+
+criterion_option = click.option(
+    "--criterion",
+    type=click.Choice(CRITERIA),
+    default="cells",
+    show_default=True,
+    help="What to judge by: hidden cells, hidden rows, AIC, BIC, or the evidence bound.",
+)
+parts_option = click.option(
+    "--parts",
+    type=click.IntRange(min=2),
+    default=5,
+    show_default=True,
+    metavar="N",
+    help="In how many parts cells or rows are hidden, each once.",
+)
+
+
+class NumbersOf(click.ParamType):
+    """Numbers as people write them: 2-8, or 2,4,8."""
+
+    name = "numbers"
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> list[int]:
+        """The numbers meant, in order and once each.
+
+        >>> NumbersOf().convert("2-4,8", None, None)
+        [2, 3, 4, 8]
+        """
+        if isinstance(value, list):
+            return value
+        found: set[int] = set()
+        try:
+            for piece in str(value).split(","):
+                first, _, last = piece.partition("-")
+                found |= set(range(int(first), int(last or first) + 1))
+        except ValueError:
+            found = set()
+        if not found or min(found) < 1:
+            self.fail(f"needs numbers such as 2-8 or 2,4,8, but is {value!r}.", param, ctx)
+        return sorted(found)
+
+
+@click.command()
+@table_argument
+@click.option(
+    "-k",
+    "n_components",
+    type=NumbersOf(),
+    default="2-8",
+    show_default=True,
+    metavar="2-8",
+    help="Which numbers of components to try.",
+)
+@criterion_option
+@parts_option
+@name_option
+@fitting_options
+@more_option
+@click.option("--output", "-o", metavar="MODEL.fz", help="Save the best model here.")
+@force_option
+@json_option
+@table_options
+def command(
+    table: str,
+    n_components: list[int],
+    criterion: str,
+    parts: int,
+    name: str,
+    output: str | None,
+    force: bool,
+    as_json: bool,
+    **rest: Any,
+) -> None:
+    """Find out how many components the table supports.
+
+    Every number is tried and judged by the criterion, with standard errors where parts are hidden.
+    The table of candidates goes to standard output.
+
+    \b
+    falsezero select finds.csv --row site --column genus -k 2-8 --criterion aic --restarts 15
+    """
+    import falsezero as fz
+
+    target = None if output is None else new_file(output, force)
+    seed, jobs, checkpoint, quiet = (rest.pop(n) for n in ("seed", "jobs", "checkpoint", "quiet"))
+    fitting = {key: rest.pop(key) for key in ("restarts", "max_iter", "tol", "more")}
+    model = build_model(name, seed=seed, quiet=True, **fitting)
+    choice = fz.select(
+        model,
+        read_table(table, rest, model._kind),
+        n_components,
+        criterion,
+        n_splits=parts,
+        n_jobs=jobs,
+        random_state=seed,
+        checkpoint=checkpoint,
+        verbose=int(is_watched(quiet)),
+    )
+    Target(None, force, as_json).write_findings(choice.table)
+    say(f"Best: {choice.best} components by {criterion}.")
+    if target is not None:
+        fz.save(choice.model, target)
+        say(f"Wrote {target}.")
