@@ -123,6 +123,15 @@ class MixtureModel(InformationCriteria, FactorModel):
         steps, state = self._steps(blocks), self._state(blocks)
         return np.concatenate([_by_bayes(steps.log_joint(b, state))[1].ravel() for b in blocks])
 
+    def cell_causes(self, block: Block, weights: np.ndarray) -> np.ndarray:
+        """Posterior over components for every cell of a block: all cells of a row have one cause.
+
+        Returns
+        -------
+        array of shape (n_components, n_rows, n_columns)
+        """
+        return np.repeat(weights.T[:, :, None], block.shape[1], axis=2)
+
     def _block_rows(self, values: Any) -> int | None:
         """Work arrays are only rows x components, so that blocks may be large."""
         return sparse_block_rows(values) or max(16, _BLOCK_CELLS // values.shape[1])

@@ -1,0 +1,278 @@
+"""Measures of the papers: how well noise is removed, gaps are filled, groups are found.
+
+Likelihoods are `model.score` (the mean of `score_samples`), `cross_entropy` and `perplexity`; the
+likelihood of hidden cells, the same number for every model, is in `falsezero.analysis.heldout`.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.optimize import linear_sum_assignment
+from scipy.special import logsumexp
+from sklearn.metrics import roc_auc_score
+from sklearn.metrics.cluster import contingency_matrix
+
+from falsezero.analysis.heldout import FLOOR
+from falsezero.data.table import Table
+from falsezero.data.tidy import Tidy
+
+__all__ = [
+    "Gaps",
+    "NoiseRemoval",
+    "clustering_agreement",
+    "cross_entropy",
+    "denoising_auc",
+    "empirical_bayes",
+    "gap_counts",
+    "noise_removal",
+    "perplexity",
+    "posterior_histogram",
+    "reconstruction_error",
+]
+
+
+# -- likelihood -------------------------------------------------------------------------------
+
+
+def empirical_bayes(atoms: Any, X: Any) -> np.ndarray:
+    """Log likelihood of each row of X with its probabilities drawn from known rows.
+
+    This is the empirical Bayes test likelihood (Bingham et al., eqs. 21-24) for anything that
+    gives probabilities of ones: log of the mean over atoms n of prod_t p_nt^x (1 - p_nt)^(1 - x).
+    Our own models do it in `score_samples`; this serves scikit-learn's NMF and the like.
+
+    Parameters
+    ----------
+    atoms : array of shape (n_atoms, n_columns)
+        Probabilities of the training rows, clipped away from 0 and 1.
+    X : array of shape (n_rows, n_columns)
+        Zeros and ones; NaN cells are left out.
+
+    Examples
+    --------
+    >>> np.exp(empirical_bayes([[0.5, 0.5], [0.9, 0.9]], [[1, 1]])).round(3)
+    array([0.53])
+    """
+    p = np.clip(_dense(atoms), FLOOR, 1 - FLOOR)
+    values = _dense(X)
+    ones, zeros = (values == 1).astype(float), (values == 0).astype(float)
+    log_p = ones @ np.log(p).T + zeros @ np.log1p(-p).T
+    return logsumexp(log_p, axis=1) - np.log(len(p))
+
+
+def cross_entropy(model: Any, X: Any, *, base: float = 2.0, per: str = "row") -> float:
+    """Mean of -log p(row) over the rows of X, in bits by default (noisy-or, section 5.4.3).
+
+    p is whatever the model's `score_samples` gives: exact for mixtures, empirical Bayes for the
+    convex and logistic models, a bound where its docstring says so. With ``per="cell"`` it is
+    divided by the number of observed cells instead of rows.
+    """
+    if per not in ("row", "cell"):
+        raise ValueError(f"per={per!r} is not known; choose 'row' or 'cell'.")
+    scores = model.score_samples(X)
+    number = len(scores)
+    if per == "cell":
+        table = X if isinstance(X, Table) else Table(X)
+        number = table.shape[0] * table.shape[1] - table.n_missing
+    return float(-scores.sum() / number / np.log(base))
+
+
+def perplexity(model: Any, X: Any, *, per: str = "row") -> float:
+    """2 to the power of the cross entropy; infinite where a row is too improbable for a double."""
+    return float(np.exp2(min(cross_entropy(model, X, per=per), 1024.0)))
+
+
+# -- noise ------------------------------------------------------------------------------------
+
+
+class NoiseRemoval(NamedTuple):
+    """How well noise was removed."""
+
+    rate: float
+    """1 - (false_positive + false_negative) / 2."""
+    false_positive: float
+    """Share of true zeros that became ones."""
+    false_negative: float
+    """Share of false zeros that stayed zeros."""
+
+
+def noise_removal(clean: Any, spoilt: Any, restored: Any, *, noise: str = "omissions") -> Any:
+    """Noise removal rate 1 - (fp + fn) / 2 (Bingham et al., section 3.4.2).
+
+    Parameters
+    ----------
+    clean, spoilt : array of zeros and ones
+        The table before and after corruption.
+    restored : array
+        A reconstruction; it is rounded, at least 0.5 is a one.
+    noise : {"omissions", "additions"}
+        Whether ones were turned off (false zeros are sought) or zeros turned on (then zeros and
+        ones change places in all of this).
+
+    Examples
+    --------
+    >>> noise_removal([[1, 1, 0, 0]], [[1, 0, 0, 0]], [[0.9, 0.8, 0.1, 0.6]])
+    NoiseRemoval(rate=0.75, false_positive=0.5, false_negative=0.0)
+    """
+    if noise not in ("omissions", "additions"):
+        raise ValueError(f"noise={noise!r} is not known; choose 'omissions' or 'additions'.")
+    before, after = _dense(clean) == 1, _dense(spoilt) == 1
+    result = _dense(restored) >= 0.5
+    if noise == "additions":
+        before, after, result = ~before, ~after, ~result
+    false_positive = _share(result, ~before)
+    false_negative = _share(~result, before & ~after)
+    return NoiseRemoval(1 - (false_positive + false_negative) / 2, false_positive, false_negative)
+
+
+def denoising_auc(clean: Any, spoilt: Any, probability: Any) -> float:
+    """Area under the ROC curve of true against false zeros (Kabán and Bingham, section 4.2).
+
+    The cells that are zero in the spoilt table are ranked by their reconstructed probability, and
+    those that were ones in the clean table should come first. With a binary reconstruction it is
+    the noise removal rate.
+
+    >>> denoising_auc([[1, 1, 0, 0]], [[1, 0, 0, 0]], [[0.9, 0.8, 0.1, 0.6]])
+    1.0
+    """
+    where = _dense(spoilt) == 0
+    truth = _dense(clean)[where] == 1
+    if truth.all() or not truth.any():
+        raise ValueError("denoising_auc needs false and true zeros, but the zeros are of one kind.")
+    return float(roc_auc_score(truth, _dense(probability)[where]))
+
+
+def reconstruction_error(table: Any, expected: Any) -> float:
+    """Share of observed cells that a rounded reconstruction gets wrong.
+
+    >>> reconstruction_error([[1, 0, np.nan]], [[0.9, 0.7, 0.1]])
+    0.5
+    """
+    values = _dense(table)
+    wrong = (values > 0) != (_dense(expected) >= 0.5)
+    return _share(wrong, ~np.isnan(values))
+
+
+def posterior_histogram(model: Any, spoilt: Any, clean: Any) -> Tidy:
+    """Which components explain true ones, added ones and zeros (Bingham et al., eqs. 29-31).
+
+    Returns
+    -------
+    Tidy with columns component, true_ones, added_ones, zeros; each of the three sums to one.
+    """
+    original = _dense(clean) == 1
+    n_components = model.components_.shape[0]
+    totals = np.zeros((3, n_components))
+    causes = getattr(model, "cell_posterior", None) or model.cell_causes
+    for block, weights in model.weights_by_block(spoilt):
+        posterior = np.nan_to_num(causes(block, weights))
+        codes, truth = block.codes, original[block.rows]
+        for i, where in enumerate(((codes == 1) & truth, (codes == 1) & ~truth, codes == 0)):
+            totals[i] += posterior[:, where].sum(axis=1)
+    shares = totals / np.maximum(totals.sum(axis=1, keepdims=True), np.finfo(float).tiny)
+    return Tidy(
+        component=np.arange(n_components),
+        true_ones=shares[0],
+        added_ones=shares[1],
+        zeros=shares[2],
+    )
+
+
+# -- groups -----------------------------------------------------------------------------------
+
+
+def clustering_agreement(labels: Any, predicted: Any, matching: str = "optimal") -> float:
+    """Share of rows whose predicted group stands for their true class.
+
+    Parameters
+    ----------
+    labels, predicted : arrays
+    matching : {"optimal", "majority"}
+        "optimal" pairs groups and classes one to one so that the most rows agree; "majority" gives
+        each group the class of most of its rows (for more groups than classes).
+
+    Examples
+    --------
+    >>> clustering_agreement(list("aabb"), [1, 1, 0, 2]), clustering_agreement(
+    ...     list("aabb"), [1, 1, 0, 2], matching="majority")
+    (0.75, 1.0)
+    """
+    counts = contingency_matrix(labels, predicted)
+    if matching == "majority":
+        return float(counts.max(axis=0).sum() / counts.sum())
+    if matching != "optimal":
+        raise ValueError(f"matching={matching!r} is not known; choose 'optimal' or 'majority'.")
+    rows, columns = linear_sum_assignment(counts, maximize=True)
+    return float(counts[rows, columns].sum() / counts.sum())
+
+
+# -- gaps -------------------------------------------------------------------------------------
+
+
+class Gaps(NamedTuple):
+    """Gaps of an ordered table, and what a reconstruction does to them."""
+
+    before: int
+    """Zeros between the first and the last one of their column."""
+    filled: int
+    """How many of them the reconstruction turns into ones."""
+    added: int
+    """Ones that the reconstruction puts outside the range of their column."""
+    after: int
+    """Gaps of the table with the reconstructed ones in it: those outside make new gaps."""
+
+    @property
+    def decrease(self) -> int:
+        """The figure of Table 4 of Bingham et al.: gaps before less gaps after."""
+        return self.before - self.after
+
+
+def gap_counts(table: Any, order: Any, restored: Any = None) -> Gaps:
+    """Count zeros between the first and the last find of a column (Bingham et al., 3.4.1).
+
+    Parameters
+    ----------
+    table : array of zeros and ones
+        Sites x genera, say.
+    order : array, one number a row
+        Such as the age of a site.
+    restored : array, optional
+        A reconstruction; it is rounded, and joined with the ones that were there.
+
+    Examples
+    --------
+    >>> finds = [[1, 0], [0, 1], [1, 0], [0, 0]]
+    >>> gap_counts(finds, order=[1, 2, 3, 4], restored=[[1, 0], [1, 1], [1, 0], [0, 1]])
+    Gaps(before=1, filled=1, added=1, after=1)
+    """
+    ranks = np.argsort(np.asarray(order, dtype=float), kind="stable")
+    ones = _dense(table)[ranks] > 0
+    inside = _within_range(ones)
+    gaps = inside & ~ones
+    if restored is None:
+        return Gaps(int(gaps.sum()), 0, 0, int(gaps.sum()))
+    new = _dense(restored)[ranks] >= 0.5
+    joined = ones | new
+    after = _within_range(joined) & ~joined
+    filled, added = (gaps & new).sum(), (new & ~ones & ~inside).sum()
+    return Gaps(int(gaps.sum()), int(filled), int(added), int(after.sum()))
+
+
+def _within_range(ones: np.ndarray) -> np.ndarray:
+    """Cells from the first to the last one of their column."""
+    since = np.maximum.accumulate(ones, axis=0)
+    until = np.maximum.accumulate(ones[::-1], axis=0)[::-1]
+    return since & until
+
+
+def _dense(table: Any) -> np.ndarray:
+    if isinstance(table, Table):
+        return table.to_numpy()
+    return np.asarray(table.toarray() if hasattr(table, "toarray") else table, dtype=float)
+
+
+def _share(which: np.ndarray, among: np.ndarray) -> float:
+    number = int(among.sum())
+    return float((which & among).sum() / number) if number else 0.0

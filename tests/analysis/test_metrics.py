@@ -1,0 +1,158 @@
+from itertools import product
+
+import numpy as np
+import pytest
+from sklearn.metrics import roc_auc_score
+
+import falsezero as fz
+from falsezero.analysis.align import match_components
+from falsezero.analysis.metrics import (
+    clustering_agreement,
+    cross_entropy,
+    denoising_auc,
+    empirical_bayes,
+    gap_counts,
+    noise_removal,
+    perplexity,
+    posterior_histogram,
+    reconstruction_error,
+)
+
+rng = np.random.default_rng(0)
+
+
+def test_empirical_bayes_is_a_distribution_and_leaves_nan_out():
+    atoms = rng.random((7, 4))
+    rows = np.array(list(product([0.0, 1.0], repeat=4)))
+    assert np.exp(empirical_bayes(atoms, rows)).sum() == pytest.approx(1.0)
+    partial = np.array([[1.0, np.nan, 0, np.nan]])
+    filled = rows[(rows[:, 0] == 1) & (rows[:, 2] == 0)]
+    expected = np.exp(empirical_bayes(atoms, filled)).sum()
+    assert np.exp(empirical_bayes(atoms, partial))[0] == pytest.approx(expected)
+
+
+def test_empirical_bayes_is_what_aspect_bernoulli_scores():
+    table = fz.datasets.make_aspect_bernoulli(60, 8, 2, random_state=0).table
+    model = fz.AspectBernoulli(2, prior=1.0, random_state=0).fit(table)
+    atoms = model.row_weights_ @ model.components_
+    np.testing.assert_allclose(model.score_samples(table), empirical_bayes(atoms, table))
+
+
+def test_cross_entropy_of_a_fair_coin_is_its_number_of_columns():
+    X = np.array(list(product([0.0, 1.0], repeat=3)))
+    model = fz.BernoulliMixture(1).fit(X)
+    assert cross_entropy(model, X) == pytest.approx(3.0)
+    assert cross_entropy(model, X, per="cell") == pytest.approx(1.0)
+    assert perplexity(model, X) == pytest.approx(8.0)
+    assert cross_entropy(model, X, base=np.e) == pytest.approx(3 * np.log(2))
+
+
+def test_noise_removal_counts_what_the_paper_counts():
+    clean = rng.random((20, 30)) < 0.4
+    spoilt = clean & (rng.random(clean.shape) < 0.7)
+    restored = rng.random(clean.shape)
+    result = noise_removal(clean, spoilt, restored)
+    fp = np.mean([restored[i] >= 0.5 for i in zip(*np.where(~clean), strict=True)])
+    fn = np.mean([restored[i] < 0.5 for i in zip(*np.where(clean & ~spoilt), strict=True)])
+    assert result.false_positive == pytest.approx(fp)
+    assert result.false_negative == pytest.approx(fn)
+    assert result.rate == pytest.approx(1 - (fp + fn) / 2)
+    assert noise_removal(clean, spoilt, clean).rate == 1.0
+    assert noise_removal(clean, spoilt, spoilt).rate == 0.5
+
+
+def test_additions_are_omissions_of_zeros():
+    clean = rng.random((20, 30)) < 0.4
+    spoilt = clean | (rng.random(clean.shape) < 0.2)
+    restored = rng.integers(0, 2, clean.shape)
+    a = noise_removal(clean, spoilt, restored, noise="additions")
+    assert a == noise_removal(~clean, ~spoilt, 1 - restored)
+
+
+def test_denoising_auc_looks_at_spoilt_zeros_only():
+    clean = rng.random((20, 30)) < 0.5
+    spoilt = clean & (rng.random(clean.shape) < 0.7)
+    p = rng.random(clean.shape)
+    assert denoising_auc(clean, spoilt, p) == roc_auc_score(clean[~spoilt], p[~spoilt])
+    p[spoilt] = rng.random(spoilt.sum())
+    assert denoising_auc(clean, spoilt, p) == roc_auc_score(clean[~spoilt], p[~spoilt])
+    binary = p >= 0.5
+    rate = noise_removal(clean, spoilt, binary).rate
+    assert denoising_auc(clean, spoilt, binary) == pytest.approx(rate)
+    with pytest.raises(ValueError, match="of one kind"):
+        denoising_auc(clean, clean, p)
+
+
+def test_reconstruction_error_leaves_unknown_cells_out():
+    assert reconstruction_error([[1.0, 0, np.nan, 1]], [[0.2, 0.2, 0.9, 0.5]]) == pytest.approx(
+        1 / 3
+    )
+
+
+def test_posterior_histogram_of_each_family():
+    table = fz.datasets.make_aspect_bernoulli(50, 10, 2, random_state=0).table
+    spoilt = fz.corrupt(table, add=0.4, random_state=1)
+    model = fz.AspectBernoulli(3, random_state=0, tol=1e-5).fit(spoilt)
+    found = posterior_histogram(model, spoilt, table)
+    w, a = model.transform(spoilt).to_numpy(), model.components_
+    x, clean = spoilt.to_numpy(), table.to_numpy()
+    sums = np.zeros((3, 3))
+    for n, t in np.ndindex(x.shape):
+        joint = w[n] * (a[:, t] if x[n, t] else 1 - a[:, t])
+        kind = 2 if not x[n, t] else (0 if clean[n, t] else 1)
+        sums[kind] += joint / joint.sum()
+    sums /= sums.sum(axis=1, keepdims=True)
+    for i, name in enumerate(("true_ones", "added_ones", "zeros")):
+        np.testing.assert_allclose(found[name], sums[i], atol=1e-6)
+    mixture = fz.BernoulliMixture(3, random_state=0).fit(spoilt)
+    groups = posterior_histogram(mixture, spoilt, table)
+    responsibility = mixture.predict_proba(spoilt)
+    zeros = (responsibility * (x == 0).sum(axis=1, keepdims=True)).sum(axis=0)
+    np.testing.assert_allclose(groups["zeros"], zeros / zeros.sum())
+
+
+def test_clustering_agreement():
+    labels = np.array([0, 0, 0, 1, 1, 2])
+    assert clustering_agreement(labels, labels[::-1] * 0 + [5, 5, 5, 3, 3, 9]) == 1.0
+    assert clustering_agreement(labels, [0, 0, 1, 1, 1, 1]) == pytest.approx(4 / 6)
+    assert clustering_agreement(labels, np.arange(6), "majority") == 1.0
+    assert clustering_agreement(labels, np.arange(6)) == pytest.approx(0.5)
+
+
+def test_gaps_follow_the_given_order():
+    finds = np.array([[1, 0], [1, 1], [0, 0]])
+    assert gap_counts(finds, [1, 3, 2]).before == 1
+    assert gap_counts(finds, [1, 2, 3]).before == 0
+    assert gap_counts(finds, [1, 3, 2], np.zeros((3, 2))).decrease == 0
+
+
+def test_ones_outside_a_range_make_new_gaps():
+    finds = np.array([[1], [0], [0], [0], [0]])
+    restored = np.array([[1], [0], [0], [0], [1]])
+    gaps = gap_counts(finds, np.arange(5), restored)
+    assert gaps == (0, 0, 1, 3)
+    assert gaps.decrease == -3
+
+
+def test_match_is_the_best_of_all_permutations():
+    from itertools import permutations
+
+    x, y, u = rng.random((4, 9)), rng.random((4, 9)), rng.random(4)
+    match = match_components(x, y, u)
+    u = u / u.sum()
+    cosine = (x / np.linalg.norm(x, axis=1, keepdims=True)) @ (
+        y / np.linalg.norm(y, axis=1, keepdims=True)
+    ).T
+    best = max(sum(u[i] * cosine[i, p[i]] for i in range(4)) for p in permutations(range(4)))
+    assert match.score == pytest.approx(best)
+    assert match_components(x, x[[2, 0, 3, 1]]).found.tolist() == [1, 3, 0, 2]
+    few = match_components(x, x[:2])
+    assert few.reference.tolist() == [0, 1]
+    assert few.score == pytest.approx(0.5)
+
+
+def test_match_refuses_other_columns():
+    with pytest.raises(ValueError, match="same columns"):
+        match_components(np.ones((2, 3)), np.ones((2, 4)))
+    with pytest.raises(ValueError, match="one number per reference"):
+        match_components(np.ones((2, 3)), np.ones((2, 3)), [1.0])
