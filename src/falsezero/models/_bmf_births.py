@@ -1,0 +1,35 @@
+"""Birth and death of singleton features, where their number is not fixed (section 3.2)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from falsezero.kernels.bmf_birth import birth_scan
+from falsezero.models._bmf_likelihoods import Likelihood
+from falsezero.models._bmf_state import Cells, State
+
+_ROWS = 64
+"""Rows visited in one move: enough births for any table, at a cost that does not grow with it."""
+_ROOM = 16
+
+
+def births_and_deaths(
+    state: State, cells: Cells, likelihood: Likelihood, rng: np.random.Generator
+) -> State:
+    """Propose one singleton feature more or fewer in some rows (eqs. 6-8)."""
+    rows = state.rows
+    n, width = rows.on.shape
+    chosen = rng.permutation(n)[:_ROWS]
+    on, weights = rows.on, state.weights
+    predictor = state.predictor()
+    reached = 0
+    while reached < len(chosen):
+        on = np.pad(on[:, :width], ((0, 0), (0, _ROOM)))
+        weights = np.pad(weights[:width], ((0, _ROOM), (0, 0)))
+        width, reached = birth_scan(
+            likelihood.kind, chosen, reached, on, width, rows.n_fixed, rows.concentration / n,
+            weights, state.columns.on, cells.values, cells.observed, predictor,
+            state.weight_scale, state.precision, rng,
+        )  # fmt: skip
+    on = np.ascontiguousarray(on[:, :width])
+    return state._replace(rows=rows._replace(on=on), weights=weights[:width].copy())

@@ -1,0 +1,336 @@
+"""The three observation models of binary matrix factorization (section 2, eq. 1).
+
+Each says how likely a cell is, how its features are scanned and how its weights are drawn. Cells
+that were not observed take no part anywhere; nothing is imputed to make the formulas work.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+from scipy.linalg import cho_solve, cholesky, solve_triangular
+from scipy.special import expit, gammaln
+
+from falsezero.kernels import bmf as kernels
+from falsezero.kernels.bmf_augment import deal_counts, polya_gammas
+from falsezero.models._bmf_state import Cells, Gamma, State
+
+_LOG_2PI = float(np.log(2 * np.pi))
+_EM_STEPS = 6
+_NEWTON_STEPS = 5
+
+
+class WeightProposal(Protocol):
+    """A distribution over some rows of W that can be drawn from and evaluated."""
+
+    def draw(self, rng: np.random.Generator) -> np.ndarray:
+        """Weights, row features x column features."""
+
+    def log_density(self, weights: np.ndarray) -> float:
+        """Log density at given weights."""
+
+
+class NormalProposal:
+    """A normal over a few rows of W, by its precision matrix and linear term."""
+
+    def __init__(self, precision: np.ndarray, linear: np.ndarray):
+        self.shape = linear.shape
+        self.lower = cholesky(precision, lower=True)
+        self.mean = cho_solve((self.lower, True), linear.ravel())
+
+    def draw(self, rng: np.random.Generator) -> np.ndarray:
+        """Weights from the normal."""
+        noise = rng.standard_normal(self.mean.size)
+        deviation = solve_triangular(self.lower, noise, lower=True, trans="T")
+        return (self.mean + deviation).reshape(self.shape)
+
+    def log_density(self, weights: np.ndarray) -> float:
+        """Log density at given weights."""
+        white = self.lower.T @ (weights.ravel() - self.mean)
+        log_det = np.log(np.diag(self.lower)).sum()
+        return float(log_det - 0.5 * white @ white - 0.5 * white.size * _LOG_2PI)
+
+
+class GammaProposal:
+    """Independent gammas over a few rows of W."""
+
+    def __init__(self, shape: np.ndarray, rate: np.ndarray):
+        self.shape, self.rate = shape, rate
+
+    def draw(self, rng: np.random.Generator) -> np.ndarray:
+        """Weights from the gammas."""
+        return rng.standard_gamma(self.shape) / self.rate
+
+    def log_density(self, weights: np.ndarray) -> float:
+        """Log density at given weights."""
+        log_norm = self.shape * np.log(self.rate) - gammaln(self.shape)
+        return float((log_norm + (self.shape - 1) * np.log(weights) - self.rate * weights).sum())
+
+
+def weighted_precision(rows: np.ndarray, columns: np.ndarray, weight: np.ndarray) -> np.ndarray:
+    """Sum over cells of weight_ij (u_i x v_j)(u_i x v_j)', without the Kronecker product A.
+
+    Products of two features are formed on each side first, so that the cells are visited by one
+    matrix product.
+    """
+    k, m = rows.shape[1], columns.shape[1]
+    row_pairs = (rows[:, :, None] * rows[:, None, :]).reshape(len(rows), k * k)
+    first, second = np.triu_indices(m)
+    column_pairs = columns[:, first] * columns[:, second]
+    half = (row_pairs.T @ (weight @ column_pairs)).reshape(k, k, len(first))
+    full = np.empty((k, k, m, m))
+    full[:, :, first, second] = half
+    full[:, :, second, first] = half
+    return full.transpose(0, 2, 1, 3).reshape(k * m, k * m)
+
+
+class _NormalWeights:
+    """What Gaussian and logistic tables share: weights N(0, 1 / phi)."""
+
+    def weight_log_prior(self, weights: np.ndarray, scale: float) -> float:
+        """Log prior of weights."""
+        total = weights.size * (np.log(scale) - _LOG_2PI) - scale * (weights**2).sum()
+        return float(0.5 * total)
+
+    def prior_weights(
+        self, shape: tuple[int, int], scale: float, rng: np.random.Generator
+    ) -> np.ndarray:
+        """Weights from their prior."""
+        return rng.standard_normal(shape) / np.sqrt(scale)
+
+    def draw_scale(self, weights: np.ndarray, prior: Gamma, rng: np.random.Generator) -> float:
+        """phi | W (section 3.1)."""
+        shape, rate = prior[0] + 0.5 * weights.size, prior[1] + 0.5 * (weights**2).sum()
+        return float(rng.standard_gamma(shape) / rate)
+
+    @staticmethod
+    def _normal(
+        rows: np.ndarray, columns: np.ndarray, weight: np.ndarray, target: np.ndarray, ridge: float
+    ) -> NormalProposal:
+        precision = weighted_precision(rows, columns, weight)
+        precision[np.diag_indices_from(precision)] += ridge
+        return NormalProposal(precision, rows.T @ target @ columns)
+
+
+class Gaussian(_NormalWeights):
+    """Cells normal around u W v' with precision theta."""
+
+    kind = kernels.GAUSSIAN
+    table_kind = "real"
+
+    def log_likelihood(self, cells: Cells, predictor: np.ndarray, precision: float) -> np.ndarray:
+        """Log density of every cell; zero where not observed."""
+        terms = np.log(precision) - _LOG_2PI - precision * (cells.values - predictor) ** 2
+        return 0.5 * terms * cells.observed
+
+    def scan(self, state: State, cells: Cells, on: np.ndarray, rng: np.random.Generator) -> None:
+        """Gibbs over every entry of `on` (eqs. 2-5)."""
+        rows, basis = state.rows, state.basis
+        residual = cells.values - rows.on.astype(float) @ basis
+        common = on, rows.n_fixed, rows.mass
+        if cells.complete:
+            gram = basis @ basis.T
+            kernels.gaussian_scan(*common, residual @ basis.T, gram, state.precision, rng)
+            return
+        residual *= cells.observed
+        energy = cells.observed @ (basis**2).T
+        kernels.masked_scan(*common, residual, cells.observed, basis, energy, state.precision, rng)
+
+    def draw_weights(self, state: State, cells: Cells, rng: np.random.Generator) -> np.ndarray:
+        """W | U, V, X (section 3.1): by the eigenvectors of U'U and V'V where the table is whole.
+
+        The posterior precision theta (V'V x U'U) + phi I is diagonal in their product basis, so
+        that the K L x K L matrix is never formed.
+        """
+        u, v = state.rows.on.astype(float), state.columns.on.astype(float)
+        if not cells.complete:
+            proposal = self.propose(u, v, cells, 0.0, state.weight_scale, state.precision)
+            return proposal.draw(rng)
+        row_values, row_vectors = np.linalg.eigh(u.T @ u)
+        column_values, column_vectors = np.linalg.eigh(v.T @ v)
+        linear = row_vectors.T @ (u.T @ cells.values @ v) @ column_vectors * state.precision
+        precision = np.outer(row_values, column_values).clip(0) * state.precision
+        precision += state.weight_scale
+        rotated = linear / precision + rng.standard_normal(linear.shape) / np.sqrt(precision)
+        return row_vectors @ rotated @ column_vectors.T
+
+    def propose(
+        self,
+        rows: np.ndarray,
+        columns: np.ndarray,
+        cells: Cells,
+        base: np.ndarray | float,
+        scale: float,
+        precision: float,
+    ) -> NormalProposal:
+        """Posterior of the weights of some row features, the other features' part being `base`."""
+        weight = precision * cells.observed
+        return self._normal(rows, columns, weight, weight * (cells.values - base), scale)
+
+    def draw_precision(
+        self, state: State, cells: Cells, prior: Gamma, rng: np.random.Generator
+    ) -> float:
+        """theta | X, U, V, W (section 3.1)."""
+        error = (cells.values - state.predictor()) * cells.observed
+        shape, rate = prior[0] + 0.5 * cells.n_observed, prior[1] + 0.5 * (error**2).sum()
+        return float(rng.standard_gamma(shape) / rate)
+
+    def mean(self, predictor: np.ndarray) -> np.ndarray:
+        """Expected value of cells."""
+        return predictor
+
+    def simulate(
+        self, predictor: np.ndarray, precision: float, rng: np.random.Generator
+    ) -> np.ndarray:
+        """Cells from the model."""
+        return predictor + rng.standard_normal(predictor.shape) / np.sqrt(precision)
+
+
+class Logistic(_NormalWeights):
+    """Cells zero or one, with log odds u W v'."""
+
+    kind = kernels.LOGISTIC
+    table_kind = "binary"
+
+    def log_likelihood(self, cells: Cells, predictor: np.ndarray, precision: float) -> np.ndarray:
+        """Log probability of every cell; zero where not observed."""
+        return (cells.values * predictor - np.logaddexp(0, predictor)) * cells.observed
+
+    def scan(self, state: State, cells: Cells, on: np.ndarray, rng: np.random.Generator) -> None:
+        """Gibbs over every entry of `on` (eqs. 2-5)."""
+        rows, basis = state.rows, state.basis
+        predictor, slope = rows.on.astype(float) @ basis, cells.values @ basis.T
+        kernels.logistic_scan(
+            on, rows.n_fixed, rows.mass, predictor, cells.observed, basis, slope, rng
+        )
+
+    def draw_weights(self, state: State, cells: Cells, rng: np.random.Generator) -> np.ndarray:
+        """W | U, V, X given Polya-gamma variables, one an observed cell (Polson et al., 2013)."""
+        u, v = state.rows.on.astype(float), state.columns.on.astype(float)
+        weight = polya_gammas(state.predictor(), cells.observed, rng)
+        target = (cells.values - 0.5) * cells.observed
+        return self._normal(u, v, weight, target, state.weight_scale).draw(rng)
+
+    def propose(
+        self,
+        rows: np.ndarray,
+        columns: np.ndarray,
+        cells: Cells,
+        base: np.ndarray | float,
+        scale: float,
+        precision: float,
+    ) -> NormalProposal:
+        """Normal approximation: the quadratic bound that touches the likelihood near its mode."""
+        guess = np.zeros((rows.shape[1], columns.shape[1]))
+        for _ in range(_NEWTON_STEPS):
+            half = 0.5 * (base + rows @ guess @ columns.T)
+            safe = np.where(np.abs(half) < 1e-6, 1e-6, half)
+            weight = 0.25 * np.tanh(safe) / safe * cells.observed
+            target = (cells.values - 0.5) * cells.observed - weight * base
+            proposal = self._normal(rows, columns, weight, target, scale)
+            guess = proposal.mean.reshape(guess.shape)
+        return proposal
+
+    def draw_precision(
+        self, state: State, cells: Cells, prior: Gamma, rng: np.random.Generator
+    ) -> float:
+        """There is no noise precision."""
+        return 1.0
+
+    def mean(self, predictor: np.ndarray) -> np.ndarray:
+        """Probability of a one."""
+        return expit(predictor)
+
+    def simulate(
+        self, predictor: np.ndarray, precision: float, rng: np.random.Generator
+    ) -> np.ndarray:
+        """Cells from the model."""
+        return (rng.random(predictor.shape) < expit(predictor)).astype(float)
+
+
+class Poisson:
+    """Cells are counts with rate u W v'; weights are exponential with rate phi."""
+
+    kind = kernels.POISSON
+    table_kind = "count"
+
+    def log_likelihood(self, cells: Cells, predictor: np.ndarray, precision: float) -> np.ndarray:
+        """Log probability of every cell; zero where not observed."""
+        rate = np.maximum(predictor, 1e-300)
+        terms = cells.values * np.log(rate) - rate - gammaln(cells.values + 1)
+        return terms * cells.observed
+
+    def scan(self, state: State, cells: Cells, on: np.ndarray, rng: np.random.Generator) -> None:
+        """Gibbs over every entry of `on` (eqs. 2-5)."""
+        rows, basis = state.rows, state.basis
+        predictor, exposure = rows.on.astype(float) @ basis, cells.observed @ basis.T
+        kernels.poisson_scan(
+            on, rows.n_fixed, rows.mass, predictor, cells.values, basis, exposure, rng
+        )
+
+    def draw_weights(self, state: State, cells: Cells, rng: np.random.Generator) -> np.ndarray:
+        """W | U, V, X given how each count splits over the pairs of features behind it."""
+        u, v = state.rows.on, state.columns.on
+        dealt = deal_counts(
+            cells.values, u, v, np.ascontiguousarray(state.weights), state.basis, rng
+        )
+        exposure = u.T.astype(float) @ cells.observed @ v.astype(float)
+        return rng.standard_gamma(1.0 + dealt) / (state.weight_scale + exposure)
+
+    def propose(
+        self,
+        rows: np.ndarray,
+        columns: np.ndarray,
+        cells: Cells,
+        base: np.ndarray | float,
+        scale: float,
+        precision: float,
+    ) -> GammaProposal:
+        """Gammas from a few rounds of expectation maximisation."""
+        rate = scale + rows.T @ cells.observed @ columns
+        guess = np.full(rate.shape, 1.0 / scale)
+        for _ in range(_EM_STEPS):
+            predictor = np.maximum(base + rows @ guess @ columns.T, 1e-300)
+            shape = 1.0 + guess * (rows.T @ (cells.values / predictor) @ columns)
+            guess = shape / rate
+        return GammaProposal(shape, rate)
+
+    def weight_log_prior(self, weights: np.ndarray, scale: float) -> float:
+        """Log prior of weights."""
+        return float(weights.size * np.log(scale) - scale * weights.sum())
+
+    def prior_weights(
+        self, shape: tuple[int, int], scale: float, rng: np.random.Generator
+    ) -> np.ndarray:
+        """Weights from their prior."""
+        return rng.standard_exponential(shape) / scale
+
+    def draw_scale(self, weights: np.ndarray, prior: Gamma, rng: np.random.Generator) -> float:
+        """phi | W."""
+        return float(rng.standard_gamma(prior[0] + weights.size) / (prior[1] + weights.sum()))
+
+    def draw_precision(
+        self, state: State, cells: Cells, prior: Gamma, rng: np.random.Generator
+    ) -> float:
+        """There is no noise precision."""
+        return 1.0
+
+    def mean(self, predictor: np.ndarray) -> np.ndarray:
+        """Expected count."""
+        return predictor
+
+    def simulate(
+        self, predictor: np.ndarray, precision: float, rng: np.random.Generator
+    ) -> np.ndarray:
+        """Cells from the model."""
+        return rng.poisson(predictor).astype(float)
+
+
+Likelihood = Gaussian | Logistic | Poisson
+
+LIKELIHOODS: dict[str, Likelihood] = {
+    "gaussian": Gaussian(),
+    "logistic": Logistic(),
+    "poisson": Poisson(),
+}

@@ -1,0 +1,171 @@
+"""What binary matrix factorization knows: features on both sides, weights, and their priors.
+
+E. Meeds, Z. Ghahramani, R. Neal and S. Roweis, "Modeling dyadic data with binary latent factors",
+NIPS 19 (2007). Equation and section numbers are that paper's; beta is 1, as in its experiments.
+Every move is written for the row side; the column side is the same move on the flipped state.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import betaln, digamma, gammaln
+
+Gamma = tuple[float, float]
+"""Shape and rate of a gamma distribution."""
+
+
+class Features(NamedTuple):
+    """Binary features of one side (U or V) and their prior."""
+
+    on: np.ndarray
+    """Zeros and ones, uint8, things x features; fixed features come first."""
+    n_fixed: int
+    """Features that are known (the bias among them) and never sampled."""
+    finite: int
+    """K of the finite Beta-Bernoulli model; 0 for the Indian buffet process."""
+    concentration: float
+    """alpha (rows) or lambda (columns)."""
+
+    @property
+    def mass(self) -> float:
+        """Pseudo-count alpha / K of an entry; 0 in the infinite limit (eqs. 2 and 4)."""
+        return self.concentration / self.finite if self.finite else 0.0
+
+    @property
+    def learnt(self) -> np.ndarray:
+        """The features that are sampled."""
+        return self.on[:, self.n_fixed :]
+
+    @property
+    def counts(self) -> np.ndarray:
+        """How many things have each sampled feature, n_k."""
+        return self.learnt.sum(axis=0, dtype=float)
+
+    def column_log_prior(self, counts: np.ndarray) -> np.ndarray:
+        """Log prior of each feature by its count, with the biases pi_k integrated out (section 2).
+
+        In the infinite case it is the feature's factor in the density of an unordered set of
+        features, alpha (n_k - 1)! (I - n_k)! / I!.
+        """
+        n, mass = len(self.on), self.mass
+        if self.finite:
+            return betaln(mass + counts, 1 + n - counts) - betaln(mass, 1)
+        alpha = np.log(self.concentration)
+        return alpha + gammaln(counts) + gammaln(n - counts + 1) - gammaln(n + 1)
+
+    def log_prior(self) -> float:
+        """Log prior of all features of this side."""
+        total = float(self.column_log_prior(self.counts).sum())
+        return total if self.finite else total - self.concentration * harmonic(len(self.on))
+
+
+class State(NamedTuple):
+    """One draw of everything unknown."""
+
+    rows: Features
+    columns: Features
+    weights: np.ndarray
+    """W, row features x column features."""
+    weight_scale: float
+    """phi: precision of a normal weight, rate of a gamma one."""
+    precision: float
+    """theta, the noise precision of a Gaussian table; 1 otherwise."""
+    log_joint: float = float("nan")
+    log_likelihood: float = float("nan")
+
+    def flipped(self) -> State:
+        """The same state for the transposed table."""
+        return self._replace(rows=self.columns, columns=self.rows, weights=self.weights.T)
+
+    @property
+    def basis(self) -> np.ndarray:
+        """What each row feature adds to a row's predictor, W V'."""
+        return np.ascontiguousarray(self.weights @ self.columns.on.T.astype(float))
+
+    def predictor(self) -> np.ndarray:
+        """U W V' (eq. 1)."""
+        return self.rows.on.astype(float) @ self.basis
+
+
+@dataclass(frozen=True)
+class Priors:
+    """Gamma hyperpriors (section 2), shape and rate each."""
+
+    row_concentration: Gamma = (1.0, 1.0)
+    column_concentration: Gamma = (1.0, 1.0)
+    weight: Gamma = (1.0, 1.0)
+    noise: Gamma = (1.0, 1.0)
+
+
+@dataclass(frozen=True)
+class Cells:
+    """The table: values (zero where nothing was observed) and which cells were."""
+
+    values: np.ndarray
+    observed: np.ndarray
+
+    @classmethod
+    def of(cls, table: np.ndarray) -> Cells:
+        """From an array with NaN for cells that were not observed."""
+        missing = np.isnan(table)
+        values = np.where(missing, 0.0, table).astype(float)
+        return cls(np.ascontiguousarray(values), np.ascontiguousarray(~missing, dtype=float))
+
+    @cached_property
+    def complete(self) -> bool:
+        """Whether every cell was observed."""
+        return bool(self.observed.all())
+
+    @cached_property
+    def n_observed(self) -> float:
+        """Number of observed cells."""
+        return float(self.observed.sum())
+
+    @cached_property
+    def flipped(self) -> Cells:
+        """The transposed table."""
+        return Cells(np.ascontiguousarray(self.values.T), np.ascontiguousarray(self.observed.T))
+
+
+def harmonic(n: int) -> float:
+    """1 + 1/2 + ... + 1/n."""
+    return float(digamma(n + 1) + np.euler_gamma)
+
+
+def draw_features(
+    n: int, fixed: np.ndarray, finite: int, concentration: float, rng: np.random.Generator
+) -> Features:
+    """Features from their prior: Beta-Bernoulli, or the Indian buffet process."""
+    if finite:
+        shape = concentration / finite
+        on = rng.random((n, finite)) < rng.beta(shape, 1.0, size=finite)
+        return Features(_beside(fixed, on), fixed.shape[1], finite, concentration)
+    columns: list[np.ndarray] = []
+    counts: list[int] = []
+    for i in range(n):
+        for k, count in enumerate(counts):
+            if rng.random() * (i + 1) < count:
+                columns[k][i] = 1
+                counts[k] += 1
+        for _ in range(rng.poisson(concentration / (i + 1))):
+            column = np.zeros(n, dtype=np.uint8)
+            column[i] = 1
+            columns.append(column)
+            counts.append(1)
+    on = np.array(columns, dtype=np.uint8).reshape(-1, n).T
+    return Features(_beside(fixed, on), fixed.shape[1], 0, concentration)
+
+
+def _beside(fixed: np.ndarray, on: np.ndarray) -> np.ndarray:
+    return np.ascontiguousarray(np.hstack([fixed, on]), dtype=np.uint8)
+
+
+def gamma_log_density(value: float, prior: Gamma) -> float:
+    """Log density of a gamma distribution with shape and rate."""
+    shape, rate = prior
+    log_norm = shape * np.log(rate) - gammaln(shape)
+    return float(log_norm + (shape - 1) * np.log(value) - rate * value)
