@@ -27,6 +27,7 @@ _HOMES = {
     "falsezero.analysis.compare": ["compare"],
     "falsezero.analysis.selection": ["select"],
     "falsezero.models.aspect_bernoulli": ["AspectBernoulli"],
+    "falsezero.models.binary_ica": ["BinaryICA"],
     "falsezero.models.bernoulli_mixture": ["BernoulliMixture"],
 }
 _MODULES = ["analysis", "data", "datasets", "inference", "models"]

@@ -1,9 +1,13 @@
 """Expectations under many Dirichlet distributions at once, which a variational fit asks for.
 
-Each row of counts is one Dirichlet (two columns: one Beta). A variational step needs exp(E[log a])
-of every entry and the divergence from the prior, hence digamma and log gamma of everything, every
-iteration. Both come from one shift to arguments above 8 and one short series each, with one
-division, one logarithm and one exponential an entry.
+A variational step needs exp(E[log a]) of every entry and the divergence from the prior, hence
+digamma and log gamma of everything, every iteration. Both are taken at z = x + 8, where short
+series suffice. What they have in common makes logarithms all but vanish:
+
+    (x - x0) digamma(x) - log G(x) = (1/2 - x0) log z + log r + (x - x0) e(x) + z - t(z) + constant
+
+with r = x (x+1) ... (x+7) / z^8, e(x) = digamma(x) - log z and t the tail of Stirling's series. The
+logarithms are therefore only wanted summed over entries, as logarithms of products.
 """
 
 from __future__ import annotations
@@ -11,50 +15,70 @@ from __future__ import annotations
 import numpy as np
 
 from falsezero.kernels._jit import jit
+from falsezero.kernels.convex import FLUSH, fresh_products, log_of, take_powers
 
-_SHIFT = 8.0
-_FLUSH = 16
+_LANES = 32
 _HALF_LOG_TWO_PI = 0.9189385332046727
 
 
 @jit
-def _shifted(x):
-    """x raised by whole numbers to at least 8, the product of the steps and the sum of 1/step."""
-    product = 1.0
-    slope = 0.0
-    while x < _SHIFT:
-        slope = slope * x + product
-        product *= x
-        x += 1.0
-    return x, product, slope / product
-
-
-@jit
 def _digamma_tail(inverse):
-    """digamma(x) - log(x) for large x, from 1/x (Abramowitz and Stegun, 6.3.18)."""
-    z = inverse * inverse
-    series = 1 / 12 - z * (
-        1 / 120 - z * (1 / 252 - z * (1 / 240 - z * (1 / 132 - z * (691 / 32760 - z / 12))))
+    """digamma(z) - log(z) for large z, from 1/z (Abramowitz and Stegun, 6.3.18)."""
+    y = inverse * inverse
+    series = 1 / 12 - y * (
+        1 / 120 - y * (1 / 252 - y * (1 / 240 - y * (1 / 132 - y * (691 / 32760 - y / 12))))
     )
-    return -0.5 * inverse - z * series
+    return -0.5 * inverse - y * series
 
 
 @jit
-def _log_gamma_tail(inverse):
-    """log gamma(x) - (x - 1/2) log(x) + x - log(2 pi)/2 for large x (same, 6.1.41)."""
-    z = inverse * inverse
+def _stirling_tail(inverse):
+    """log G(z) - (z - 1/2) log(z) + z - log(2 pi)/2 for large z (same, 6.1.41)."""
+    y = inverse * inverse
     return inverse * (
-        1 / 12 - z * (1 / 360 - z * (1 / 1260 - z * (1 / 1680 - z * (1 / 1188 - z * 691 / 360360))))
+        1 / 12 - y * (1 / 360 - y * (1 / 1260 - y * (1 / 1680 - y * (1 / 1188 - y * 691 / 360360))))
     )
 
 
 @jit
-def _row_total(total):
-    """digamma and log gamma of one number."""
-    x, product, slope = _shifted(total)
-    log_x, inverse = np.log(x), 1.0 / x
-    log_gamma = (x - 0.5) * log_x - x + _HALF_LOG_TWO_PI + _log_gamma_tail(inverse)
-    return log_x + _digamma_tail(inverse) - slope, log_gamma - np.log(product)
+def _excess(x, prior, z, e):
+    """Write z and e(x) of every x; return the sum of (x - x0) digamma(x) - log G(x)."""
+    n = x.shape[0]
+    ratio, term = np.empty(n), np.empty(n)
+    for i in range(n):
+        value = x[i]
+        # w (w + 6) (w + 10) (w + 12) with w = x^2 + 7 x is x (x + 1) ... (x + 7).
+        w = value * (value + 7.0)
+        product = w * (w + 6.0) * (w + 10.0) * (w + 12.0)
+        slope = (2.0 * value + 7.0) * (((4.0 * w + 84.0) * w + 504.0) * w + 720.0) / product
+        inverse = 1.0 / (value + 8.0)
+        fourth = inverse * inverse * inverse * inverse
+        z[i] = value + 8.0
+        e[i] = _digamma_tail(inverse) - slope
+        ratio[i] = product * fourth * fourth
+        term[i] = (value - prior) * e[i] + value - _stirling_tail(inverse)
+    total = n * (8.0 - _HALF_LOG_TWO_PI) + _log_product(ratio)
+    if prior != 0.5:
+        total += (0.5 - prior) * _log_product(z)
+    for i in range(n):
+        total += term[i]
+    return total
+
+
+@jit
+def _log_product(factors):
+    product, bits = fresh_products(_LANES)
+    n = factors.shape[0]
+    full = n - n % _LANES
+    power = 0
+    for start in range(0, full, _LANES):
+        for j in range(_LANES):
+            product[j] *= factors[start + j]
+        if start % (FLUSH * _LANES) == 0:
+            power += take_powers(bits)
+    for j in range(n - full):
+        product[j] *= factors[full + j]
+    return log_of(product, power)
 
 
 @jit
@@ -63,45 +87,34 @@ def dirichlet_factors(counts, prior, floor, factors):
 
     Parameters
     ----------
-    counts : array (n, k)
-        Parameters of n Dirichlet distributions.
+    counts : array (k, n)
+        Parameters of n Dirichlet distributions, one a column (k = 2: Beta distributions).
     prior : array (k,)
         Parameters of the Dirichlet that all of them are compared with.
     floor : float
         Smallest factor written.
-    factors : array (n, k)
+    factors : array (k, n)
         Where the factors go; its type may be narrower than that of the counts.
 
     Returns
     -------
     float
-        Sum over rows of KL(q || prior) = log G(S) - sum log G(c) - log G(S0) + sum log G(c0)
-        + sum (c - c0) (digamma(c) - digamma(S)), with S the sum of a row.
+        Sum over distributions of KL(q || prior) = log G(S) - sum log G(c) - log G(S0)
+        + sum log G(c0) + sum (c - c0) (digamma(c) - digamma(S)), where S is the sum of a column.
     """
-    n, k = counts.shape
-    constant = -_row_total(prior.sum())[1]
+    k, n = counts.shape
+    z_total, e_total, z, e = np.empty(n), np.empty(n), np.empty(n), np.empty(n)
+    total = counts[0].copy()
+    for j in range(1, k):
+        for i in range(n):
+            total[i] += counts[j, i]
+    alone, scratch = np.array([prior.sum()]), np.empty(1)
+    divergence = n * _excess(alone, alone[0], scratch, scratch.copy())
+    divergence -= _excess(total, alone[0], z_total, e_total)
     for j in range(k):
-        constant += _row_total(prior[j])[1]
-    divergence = n * constant
-    products = 1.0
-    since = 0
-    for i in range(n):
-        total = 0.0
-        for j in range(k):
-            total += counts[i, j]
-        digamma_total, log_gamma_total = _row_total(total)
-        divergence += log_gamma_total
-        for j in range(k):
-            x, product, slope = _shifted(counts[i, j])
-            log_x, inverse = np.log(x), 1.0 / x
-            expected = log_x + _digamma_tail(inverse) - slope - digamma_total
-            log_gamma = (x - 0.5) * log_x - x + _HALF_LOG_TWO_PI + _log_gamma_tail(inverse)
-            divergence += (counts[i, j] - prior[j]) * expected - log_gamma
-            factors[i, j] = max(np.exp(expected), floor)
-            products *= product
-            since += 1
-            if since == _FLUSH:
-                divergence += np.log(products)
-                products = 1.0
-                since = 0
-    return divergence + np.log(products)
+        divergence += _excess(counts[j], prior[j], z, e)
+        divergence -= n * _excess(prior[j : j + 1], prior[j], scratch, scratch.copy())
+        for i in range(n):
+            expected = z[i] / z_total[i] * np.exp(e[i] - e_total[i])
+            factors[j, i] = max(expected, floor)
+    return divergence

@@ -12,10 +12,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from falsezero.backends import workers
 from falsezero.base import Interval, StrOptions
 from falsezero.data.blocks import Block, Blocks
 from falsezero.inference.contract import Fit, Point, Steps
-from falsezero.kernels.convex import ConvexStatistics, convex_pass
+from falsezero.inference.prune import prune
+from falsezero.kernels.convex import ConvexStatistics
 from falsezero.kernels.dirichlet import dirichlet_factors
 from falsezero.models._convex import (
     NEARER,
@@ -23,6 +25,7 @@ from falsezero.models._convex import (
     RowWeights,
     cut_rows,
     floor_of,
+    fused_pass,
     normalise_rows,
     uniform_rows,
 )
@@ -97,25 +100,24 @@ class VariationalEM:
 
     def sources(self, ones: np.ndarray, zeros: np.ndarray) -> Sources:
         """Posteriors from expected ones and zeros of each component and column (eq. 8)."""
-        counts = np.stack([ones, zeros], axis=-1) + self.shapes
-        factors = np.empty_like(counts)
-        flat = counts.reshape(-1, 2), factors.reshape(-1, 2)
-        divergence = dirichlet_factors(flat[0], self.shapes, self.floor, flat[1])
-        one, zero = np.ascontiguousarray(np.moveaxis(factors, -1, 0), dtype=self.dtype)
-        return Sources(counts[..., 0], counts[..., 1], one, zero, divergence)
+        alpha, beta = ones + self.shapes[0], zeros + self.shapes[1]
+        counts = np.stack([alpha.ravel(), beta.ravel()])
+        factors = np.empty(counts.shape, dtype=self.dtype)
+        divergence = dirichlet_factors(counts, self.shapes, self.floor, factors)
+        one, zero = factors.reshape(2, *alpha.shape)
+        return Sources(alpha, beta, one, zero, divergence)
 
     def local_step(
         self, block: Block, local: Any, state: Sources, rng: Any
     ) -> tuple[Any, _Statistics]:
         """Renew the rows of a block `inner_iter` times, and take its share of eqs. 10-11."""
-        codes = block.codes
         weights, divergence = self.row_factors(local)
-        seen = convex_pass(codes, block.observed, weights, state.ones, state.zeros)
+        seen = fused_pass(block, weights, state.ones, state.zeros)
         log_bound = seen.log_likelihood
         for _ in range(self.inner_iter - 1):
             local = self.renew_rows(block, local, weights, seen)
             weights, _ = self.row_factors(local)
-            seen = convex_pass(codes, block.observed, weights, state.ones, state.zeros)
+            seen = fused_pass(block, weights, state.ones, state.zeros)
         local = self.renew_rows(block, local, weights, seen)
         return local, _Statistics(seen.ones, seen.zeros, log_bound, divergence)
 
@@ -137,6 +139,27 @@ class VariationalEM:
     def objective(self, stats: _Statistics, state: Sources) -> float:
         """The bound on the log evidence: eq. 6 here, eq. B.1 where rows have a prior too."""
         return stats.log_bound - stats.divergence - state.divergence
+
+    def in_use(self, point: Point) -> list[int]:
+        """Components that explain at least one cell, those that explain least first."""
+        cells = self.cells(point.state)
+        return [int(k) for k in np.argsort(cells) if cells[k] >= _EXTINCT_CELLS]
+
+    def cells(self, state: Sources) -> np.ndarray:
+        """How many cells each component explains, in expectation."""
+        return (state.alpha + state.beta - self.shapes.sum()).sum(axis=1)
+
+    def without(self, point: Point, component: int) -> Point:
+        """One component back at its prior; its share of each row goes to the others alike."""
+        others = [k for k in self.in_use(point) if k != component]
+        ones, zeros = point.state.alpha - self.shapes[0], point.state.beta - self.shapes[1]
+        ones[component] = zeros[component] = 0.0
+        rows = [self.rows_without(local, component, others) for local in point.local]
+        return Point(self.sources(ones, zeros), rows)
+
+    def rows_without(self, local: Any, component: int, others: list[int]) -> Any:
+        """Weights without one component."""
+        return RowWeights(_shared_out(local.weights, component, others))
 
     def project(self, trial: Point, reference: Point) -> Point:
         """Counts and weights no nearer to their lower end than a share of the reference's."""
@@ -174,19 +197,26 @@ class VariationalBayes(VariationalEM):
 
     def rows(self, weights: np.ndarray, blocks: Blocks) -> list[Any]:
         """Dirichlet parameters as if each row's observed cells were shared out by its weights."""
-        return [RowCounts(self.gamma0 + weights[b.rows] * b.observed[:, None]) for b in blocks]
+        cells = (weights[b.rows] * b.observed[:, None] for b in blocks)
+        return [RowCounts((self.gamma0 + part).astype(self.dtype)) for part in cells]
 
     def row_factors(self, local: RowCounts) -> tuple[np.ndarray, float]:
         """exp<log a>, and KL(q(a) || prior) summed over the rows."""
-        weights = np.empty(local.counts.shape, dtype=self.dtype)
-        divergence = dirichlet_factors(local.counts, self.prior, self.floor, weights)
-        return weights, divergence
+        counts = local.counts.T.astype(float, order="C")
+        factors = np.empty(counts.shape, dtype=self.dtype)
+        divergence = dirichlet_factors(counts, self.prior, self.floor, factors)
+        return factors.T.copy(), divergence
 
     def renew_rows(
         self, block: Block, local: Any, weights: np.ndarray, seen: ConvexStatistics
     ) -> RowCounts:
         """Eq. B.5."""
-        return RowCounts(self.gamma0 + np.multiply(weights, seen.row_stat, dtype=float))
+        return RowCounts(self.gamma0 + weights * seen.row_stat)
+
+    def rows_without(self, local: RowCounts, component: int, others: list[int]) -> RowCounts:
+        """Counts without one component."""
+        cells = _shared_out(local.counts - self.gamma0, component, others)
+        return RowCounts(self.gamma0 + cells)
 
     def project_rows(self, trial: RowCounts, reference: RowCounts) -> RowCounts:
         """Counts at least at the prior, with the reference's sum."""
@@ -194,6 +224,13 @@ class VariationalBayes(VariationalEM):
         cells = np.maximum(trial.counts - self.gamma0, NEARER * known)
         total = np.maximum(cells.sum(axis=1, keepdims=True), np.finfo(float).tiny)
         return RowCounts(self.gamma0 + cells * (known.sum(axis=1, keepdims=True) / total))
+
+
+def _shared_out(shares: np.ndarray, component: int, others: list[int]) -> np.ndarray:
+    shares = shares.copy()
+    shares[:, others] += shares[:, [component]] / len(others)
+    shares[:, component] = 0.0
+    return shares
 
 
 class BinaryICA(ConvexModel):
@@ -209,9 +246,9 @@ class BinaryICA(ConvexModel):
     How many components? `evidence_` of "vb" is safe where most rows have one main cause. The
     factorised posterior makes it too low where rows mix heavily, the more so the more components
     there are, so it then prefers too few; there, compare held-out cells
-    (`falsezero.analysis.evidence.held_out_cells`) or the annealed estimate of the exact evidence
-    (`falsezero.analysis.evidence.log_evidence`, for tables up to some 10 000 cells). The bound of
-    "em" does not judge the number of components: its weights are free parameters.
+    (``falsezero.select(..., criterion="cells")``, any size) or the annealed estimate of the exact
+    evidence (`falsezero.log_evidence`, for tables up to some 10 000 cells). The bound of "em" does
+    not judge the number of components: its weights are free parameters.
 
     Parameters
     ----------
@@ -223,6 +260,10 @@ class BinaryICA(ConvexModel):
         Beta prior of the sources (eq. 3).
     gamma0 : float, default=1.0
         Dirichlet prior of the weights of a row; below 1 it favours few components a row.
+    prune : bool, default=False
+        Whether to try, once the fit has settled, to do without each component and keep what the
+        evidence gains by. Superfluous components then go extinct where the priors let them: that
+        takes a `gamma0` of about 0.2 or less, as a Dirichlet(1) prior wants all components used.
     inner_iter : int, default=1
         How many times the rows are renewed before the sources are renewed once.
     max_iter, tol : int and float
@@ -265,12 +306,12 @@ class BinaryICA(ConvexModel):
 
     Examples
     --------
-    Three causes, and room for two more than there are:
+    Three causes, and room for two more than there are. The prior says that few causes make a row:
 
     >>> from falsezero.datasets import make_aspect_bernoulli
     >>> table = make_aspect_bernoulli(
     ...     200, 30, 3, concentration=0.05, shape=(0.5, 0.5), random_state=0).table
-    >>> model = BinaryICA(n_components=5, n_init=3, random_state=0).fit(table)
+    >>> model = BinaryICA(5, gamma0=0.2, prune=True, n_init=3, random_state=0).fit(table)
     >>> model.extinct_
     array([3, 4])
     """
@@ -281,6 +322,7 @@ class BinaryICA(ConvexModel):
         "alpha0": [Interval(Real, 0, None, closed="neither")],
         "beta0": [Interval(Real, 0, None, closed="neither")],
         "gamma0": [Interval(Real, 0, None, closed="neither")],
+        "prune": ["boolean"],
         "inner_iter": [Interval(Integral, 1, None, closed="left")],
         "acceleration": [StrOptions({"squarem"}), None],
     }
@@ -293,6 +335,7 @@ class BinaryICA(ConvexModel):
         alpha0: float = 0.5,
         beta0: float = 0.5,
         gamma0: float = 1.0,
+        prune: bool = False,
         inner_iter: int = 1,
         max_iter: int = 1000,
         tol: float = 1e-7,
@@ -310,6 +353,7 @@ class BinaryICA(ConvexModel):
         self.alpha0 = alpha0
         self.beta0 = beta0
         self.gamma0 = gamma0
+        self.prune = prune
         self.inner_iter = inner_iter
         self.max_iter = max_iter
         self.tol = tol
@@ -327,6 +371,14 @@ class BinaryICA(ConvexModel):
         if self.inference == "em":
             return VariationalEM(self.n_components, blocks, shapes, self.inner_iter)
         return VariationalBayes(self.n_components, blocks, shapes, self.gamma0, self.inner_iter)
+
+    def _optimise(self, blocks: Blocks) -> Fit:
+        fit = super()._optimise(blocks)
+        if not self.prune:
+            return fit
+        steps: Any = self._steps(blocks)
+        with workers(self.n_jobs, len(blocks)) as run:
+            return prune(steps, blocks, fit, run, max_iter=self.max_iter, tol=self.tol)
 
     def _start_rows(self, blocks: Blocks) -> Point:
         steps: Any = self._steps(blocks)
@@ -348,5 +400,5 @@ class BinaryICA(ConvexModel):
         if self.inference == "vb":
             self.gamma_ = np.concatenate([part.counts for part in fit.local])[:, order]
         self.evidence_ = fit.objective
-        cells = (self.alpha_ - self.alpha0 + self.beta_ - self.beta0).sum(axis=1)
-        self.extinct_ = np.flatnonzero(cells < _EXTINCT_CELLS)
+        steps: Any = self._steps(blocks)
+        self.extinct_ = np.flatnonzero(steps.cells(fit.state)[order] < _EXTINCT_CELLS)
