@@ -21,7 +21,8 @@ from falsezero.data.table import Table
 LONG = {"row": "site", "column": "genus"}
 MTX = b"%%MatrixMarket matrix coordinate real general\n2 3 2\n1 1 1\n2 3 1\n"
 LEAVE = (
-    "leave a cell that was not observed empty, or pass index={!r} if that column names the rows."
+    "leave a cell that was not observed empty, or pass index={!r} if that column names the rows, "
+    "or row= and column= if every line is one pair."
 )
 
 TEXT_FILES = [

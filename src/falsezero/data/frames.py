@@ -123,7 +123,8 @@ def _numbers(series: nw.Series[Any], source: str, rows: Any) -> NDArray[np.float
             raise DataError(
                 f"{source} row {row!r}, column {series.name!r} holds {entry!r} where a number "
                 "belongs; leave a cell that was not observed empty, or pass "
-                f"index={series.name!r} if that column names the rows."
+                f"index={series.name!r} if that column names the rows, or row= and column= if "
+                "every line is one pair."
             ) from None
     return numbers
 

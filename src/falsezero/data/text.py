@@ -298,7 +298,8 @@ def _ragged(name: str, line: int, found: int, expected: int) -> str:
 def _not_a_number(name: str, line: int, column: str, text: str) -> str:
     return (
         f"{name} line {line}, column {column!r} holds {text!r} where a number belongs; leave a "
-        f"cell that was not observed empty, or pass index={column!r} if that column names the rows."
+        f"cell that was not observed empty, or pass index={column!r} if that column names the "
+        "rows, or row= and column= if every line is one pair."
     )
 
 
