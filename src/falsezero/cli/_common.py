@@ -191,6 +191,7 @@ def build_model(
 
     kind = model_class(name)
     defaults = kind().get_params(deep=False)
+    defaults.pop("callback", None)
     asked = {
         "n_components": ("-k", n_components),
         "n_init": ("--restarts", restarts),

@@ -6,11 +6,8 @@ from typing import Any
 
 __all__ = ["as_text", "describe", "strongest"]
 
-_MEASURES = {
-    "log_likelihood_": "log likelihood",
-    "evidence_": "evidence bound",
-    "objective_": "objective",
-}
+_MEASURES = ("log_likelihood", "evidence", "objective")
+_SPOKEN = {"log_likelihood": "log likelihood", "aic": "AIC", "bic": "BIC"}
 _PRIORS = ("proportions_", "prior_", "priors_")
 
 
@@ -45,7 +42,8 @@ def as_text(said: dict[str, Any]) -> str:
     if said["n_rows"] is not None:
         size = f"{said['n_rows']} rows × {size}"
     lines = [f"{said['model']}: {said['n_components']} components, fitted on {size}"]
-    lines += [f"{name}: {value:.6g}" for name, value in said["measures"].items()]
+    measures = said["measures"].items()
+    lines += [f"{_SPOKEN.get(name, name)}: {value:.6g}" for name, value in measures]
     if said["converged"] is not None:
         state = "converged" if said["converged"] else "did NOT converge"
         lines.append(f"{state} in {said['n_iterations']} iterations")
@@ -53,14 +51,14 @@ def as_text(said: dict[str, Any]) -> str:
 
 
 def _measures(model: Any) -> dict[str, float]:
-    found = {said: getattr(model, name, None) for name, said in _MEASURES.items()}
+    found = {name: getattr(model, f"{name}_", None) for name in _MEASURES}
     for criterion in ("aic", "bic"):
         try:
-            found[criterion.upper()] = getattr(model, criterion)()
+            found[criterion] = getattr(model, criterion)()
         except (AttributeError, TypeError):
             # Not every model has a likelihood to penalise.
             continue
-    measures = {said: float(value) for said, value in found.items() if value is not None}
+    measures = {name: float(value) for name, value in found.items() if value is not None}
     objective = measures.pop("objective", None)
     if objective is not None and objective not in measures.values():
         measures["objective"] = objective

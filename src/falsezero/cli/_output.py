@@ -62,7 +62,9 @@ class Target:
             return
         extension = Path(output).suffix.lower()
         if not as_json and extension not in _FORMATS:
-            raise click.UsageError(f"-o needs a name that ends in {', '.join(_FORMATS)}: {output}.")
+            raise click.UsageError(
+                f"-o needs a name that ends in .csv, .tsv or .json, but is {output!r}."
+            )
         self.format = ".json" if as_json else extension
         self.path = new_file(output, force)
 

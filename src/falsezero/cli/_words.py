@@ -27,6 +27,7 @@ OPTION_OF = {
     "n_jobs": "--jobs",
 }
 _ARGUMENT = re.compile(rf"(?<![\w.-])({'|'.join(OPTION_OF)})=(?=([\w'\"]?))")
+_BARE = re.compile(r"(?<![\w.'-])(max_iter|n_init|tol)(?![\w='])")
 
 
 def one_sentence(problem: object) -> str:
@@ -44,4 +45,5 @@ def one_sentence(problem: object) -> str:
     elif not said or not (known or said.endswith(".")):
         kind = type(problem).__name__
         said = f"{kind}: {said or 'no message'}; this is a mistake in falsezero, please report it."
+    said = _BARE.sub(lambda found: OPTION_OF[found[1]], said)
     return _ARGUMENT.sub(lambda found: OPTION_OF[found[1]] + (" " if found[2] else ""), said)

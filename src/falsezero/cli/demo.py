@@ -31,9 +31,10 @@ class _Findings(NamedTuple):
 def command(output: str, force: bool) -> None:
     """See in half a minute what this is good for.
 
-    It needs no data of yours and no network: handwritten digits (bundled with scikit-learn) lose up to 40 % of their ones; a model finds the
-    component that made those zeros, and the digits are restored without it. FOLDER receives the
-    picture, the spoilt table, the model, and a page to explore them in a browser.
+    It needs no data of yours and no network. Handwritten digits (bundled with scikit-learn) lose up
+    to 40 % of their ones; a model finds the component that made those zeros, and the digits are
+    restored without it. FOLDER receives the picture, the spoilt table, the model, and a page to
+    explore them in a browser.
     """
     import falsezero as fz
 

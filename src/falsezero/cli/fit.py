@@ -31,7 +31,11 @@ SETTINGS = ("restarts", "seed", "max_iter", "tol", "jobs", "checkpoint", "quiet"
 @name_option
 @fitting_options
 @more_option
-@click.option("--strict", is_flag=True, help="Exit with 3 when the fit did not converge.")
+@click.option(
+    "--strict",
+    is_flag=True,
+    help="Exit with 3 when the fit did not converge; it is saved all the same.",
+)
 @table_options
 @force_option
 @json_option

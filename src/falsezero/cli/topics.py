@@ -16,7 +16,8 @@ from falsezero.cli._output import Target, output_options
 def command(model: str, top: int, output: str | None, force: bool, as_json: bool) -> None:
     """List the strongest columns of every component.
 
-    They are the words of a topic or the members of a community. One line a component, numbered as in `falsezero info`, heaviest first.
+    They are the words of a topic or the members of a community. One line a component, numbered as
+    in `falsezero info`, heaviest first.
 
     \b
     falsezero topics reviews.fz --top 12
