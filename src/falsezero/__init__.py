@@ -29,6 +29,7 @@ _HOMES = {
     "falsezero.models.aspect_bernoulli": ["AspectBernoulli"],
     "falsezero.models.binary_ica": ["BinaryICA"],
     "falsezero.models.bernoulli_mixture": ["BernoulliMixture"],
+    "falsezero.models.noisy_or": ["NoisyOr"],
 }
 _MODULES = ["analysis", "data", "datasets", "inference", "models"]
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}

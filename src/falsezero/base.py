@@ -232,12 +232,15 @@ class FactorModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
             yield block, weights[block.rows]
 
     def _settle(self, blocks: Blocks) -> np.ndarray:
+        return np.concatenate([self._weights(part) for part in self._settled(blocks)])
+
+    def _settled(self, blocks: Blocks) -> list[Any]:
+        """Row quantities of each block under what the fit taught."""
         point = self._start_rows(blocks)
         with workers(getattr(self, "n_jobs", None), len(blocks)) as run:
-            local = settle_rows(
+            return settle_rows(
                 self._steps(blocks), blocks, point, run, max_iter=_ROW_ITER, tol=_ROW_TOL
             )
-        return np.concatenate([self._weights(part) for part in local])
 
     def _blocks(self, X: Any, reset: bool) -> Blocks:
         if not reset:

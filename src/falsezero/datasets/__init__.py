@@ -28,10 +28,12 @@ from falsezero.datasets._loaders import (
 )
 from falsezero.datasets._newsgroups4 import load_newsgroups4, load_newsgroups4_documents
 from falsezero.datasets._store import Dataset, DatasetNotFoundError
+from falsezero.datasets.noisy_or_images import NoisyOrImages, make_noisy_or_images
 
 __all__ = [
     "Dataset",
     "DatasetNotFoundError",
+    "NoisyOrImages",
     "Simulated",
     "load_associated_press",
     "load_citeseer",
@@ -56,4 +58,5 @@ __all__ = [
     "load_wikipedia_sample",
     "make_aspect_bernoulli",
     "make_digits_demo",
+    "make_noisy_or_images",
 ]
