@@ -29,6 +29,7 @@ _HOMES = {
     "falsezero.models.aspect_bernoulli": ["AspectBernoulli"],
     "falsezero.models.binary_ica": ["BinaryICA"],
     "falsezero.models.bernoulli_mixture": ["BernoulliMixture"],
+    "falsezero.models.logistic_pca": ["LogisticPCA"],
     "falsezero.models.noisy_or": ["NoisyOr"],
 }
 _MODULES = ["analysis", "data", "datasets", "inference", "models"]
