@@ -75,9 +75,12 @@ def commands(traceback: bool) -> None:
 
 def main(args: Sequence[str] | None = None) -> int:
     """Run a command and give its exit code; errors become one sentence on standard error."""
-    warnings.showwarning = _show_warning  # type: ignore[assignment]
-    arguments = list(sys.argv[1:] if args is None else args)
-    wants_traceback = "--traceback" in arguments[:1]
+    with warnings.catch_warnings():
+        warnings.showwarning = _show_warning  # type: ignore[assignment]
+        return _exit_code(list(sys.argv[1:] if args is None else args))
+
+
+def _exit_code(arguments: list[str]) -> int:
     try:
         code = commands.main(arguments, prog_name="falsezero", standalone_mode=False)
         sys.stdout.flush()
@@ -93,7 +96,7 @@ def main(args: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except Exception as error:
-        if wants_traceback:
+        if arguments[0] == "--traceback":
             raise
         click.echo(f"Error: {one_sentence(error)}", err=True)
         return 1

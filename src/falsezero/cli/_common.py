@@ -169,7 +169,8 @@ def read_for(model: Any, path: str, layout: dict[str, Any]) -> Any:
             f"{suggest(lacking[0], table.columns, 'its columns are')}"
         )
     if len(known) > len(names):
-        say(f"Left out {len(known) - len(names)} columns that the model does not know.")
+        more = len(known) - len(names)
+        say(f"Left out {more} column{'s' * (more > 1)} that the model does not know.")
     return table.select(columns=list(names))
 
 

@@ -24,8 +24,8 @@ def command(table: str, output: str, force: bool, **layout: Any) -> None:
     \b
     falsezero report finds.csv --row site --column genus -o report.html
     """
+    page = new_file(output, force)
     from falsezero.report import write_report
 
-    page = new_file(output, force)
     write_report(read_table(table, layout), page)
     say(f"Wrote {page}; open it in a browser.")

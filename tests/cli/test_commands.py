@@ -1,0 +1,240 @@
+"""Every command as a newcomer runs it: results, files, exit codes."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import falsezero as fz
+from falsezero.cli._common import build_model
+from falsezero.models import MODELS, model_class
+
+LONG = ("--row", "site", "--column", "genus")
+
+
+def _rows(text: str) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(text)))
+
+
+def _phantom(fitted: Path) -> int:
+    """Number of the white phantom as people read it."""
+    (white,) = fz.find_phantoms(fz.load(fitted)).white
+    return int(white) + 1
+
+
+def test_fit_saves_the_model_that_python_fits(run: Any, finds: Path, tmp_path: Path) -> None:
+    path = tmp_path / "model.fz"
+    outcome = run("fit", finds, "-o", path, *LONG, "-k", 3, "--restarts", 2, "--seed", 7)
+    assert outcome.code == 0, outcome.err
+    assert outcome.err == f"Wrote {path}.\n"
+    table = fz.read(finds, row="site", column="genus")
+    twin = fz.AspectBernoulli(3, n_init=2, random_state=7).fit(table)
+    np.testing.assert_array_equal(fz.load(path).components_, twin.components_)
+    assert "120 rows × 24 columns" in outcome.out
+    assert "white phantom" in outcome.out
+
+
+def test_fit_json_is_what_info_json_says(run: Any, finds: Path, tmp_path: Path) -> None:
+    path = tmp_path / "model.fz"
+    said = json.loads(run("fit", finds, "-o", path, *LONG, "-k", 2, "--json").out)
+    again = json.loads(run("info", path, "--top", 8, "--json").out)
+    assert said == again
+    assert said["model"] == "AspectBernoulli"
+    assert said["n_components"] == 2
+    assert [part["component"] for part in said["components"]] == [1, 2]
+    assert set(said["measures"]) == {"log_likelihood", "aic", "bic"}
+
+
+def test_options_reach_the_model(run: Any, finds: Path, tmp_path: Path) -> None:
+    path = tmp_path / "model.fz"
+    options = ("--option", "prior=0.5", "--option", "acceleration=null", "--option", "solver=exact")
+    assert run("fit", finds, "-o", path, *LONG, *options, "--tol", 1e-4).code == 0
+    model = fz.load(path)
+    assert (model.prior, model.acceleration, model.solver, model.tol) == (0.5, None, "exact", 1e-4)
+    assert model.n_init == 5
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_every_model_fits_saves_and_is_described(
+    run: Any, finds: Path, tmp_path: Path, name: str
+) -> None:
+    if find_spec(MODELS[name].partition(":")[0]) is None:
+        pytest.skip(f"{name} is not there yet")
+    path = tmp_path / "model.fz"
+    has = set(model_class(name)().get_params())
+    options = [("-k", 3), ("--restarts", 1), ("--max-iter", 20)]
+    names = ("n_components", "n_init", "max_iter")
+    given = [pair for pair, needs in zip(options, names, strict=True) if needs in has]
+    outcome = run("fit", finds, "-o", path, *LONG, "--model", name, *sum(given, ()))
+    assert outcome.code == 0, outcome.err
+    described = run("info", path)
+    assert described.code == 0, described.err
+    assert "strongest columns" in described.out
+    assert run("topics", path).code == 0
+
+
+def test_strict_says_3_and_saves_all_the_same(run: Any, finds: Path, tmp_path: Path) -> None:
+    path = tmp_path / "model.fz"
+    short = (*LONG, "--max-iter", 2, "--restarts", 1)
+    outcome = run("fit", finds, "-o", path, *short, "--strict")
+    assert outcome.code == 3
+    assert "raise --max-iter" in outcome.err
+    assert "did NOT converge" in outcome.out
+    assert not fz.load(path).converged_
+    assert run("fit", finds, "-o", path, *short, "--force").code == 0
+
+
+def test_surveyed_pairs_are_honoured(run: Any, finds: Path, tmp_path: Path) -> None:
+    pairs = {tuple(line.split(",")) for line in finds.read_text().splitlines()[1:]}
+    pairs |= {("site 0", f"genus {t}") for t in range(24)}
+    looked_at = tmp_path / "surveyed.csv"
+    looked_at.write_text("site,genus\n" + "".join(f"{a},{b}\n" for a, b in sorted(pairs)))
+    options = ("-o", tmp_path / "m.fz", *LONG, "--surveyed", looked_at, "-k", 1)
+    assert run("fit", finds, *options).code == 0
+    assert fz.load(tmp_path / "m.fz").n_observed_ == len(pairs)
+
+
+def test_gaps_are_false_absences_counted_from_one(run: Any, finds: Path, fitted: Path) -> None:
+    outcome = run("gaps", fitted, finds, *LONG, "-n", 30)
+    assert outcome.code == 0, outcome.err
+    model, table = fz.load(fitted), fz.read(finds, row="site", column="genus")
+    twin = fz.false_absences(model, table, n=30)
+    rows = _rows(outcome.out)
+    assert [row["row"] for row in rows] == twin["row"].tolist()
+    assert [row["column"] for row in rows] == twin["column"].tolist()
+    first_cause = [int(row["causes"].split()[0]) for row in rows]
+    assert first_cause == [int(text.split()[0]) + 1 for text in twin["causes"]]
+    assert str(_phantom(fitted)) not in {str(cause) for cause in first_cause}
+    for row in rows:
+        site, genus = int(row["row"].split()[1]), int(row["column"].split()[1])
+        assert (site < 60) == (genus < 12)
+
+
+def test_gaps_of_presences_and_none_at_all(run: Any, finds: Path, fitted: Path) -> None:
+    outcome = run("gaps", fitted, finds, *LONG, "--presences")
+    assert outcome.code == 0
+    assert outcome.out == "row,column,probability,content,noise,causes\n"
+    assert "No ones are false with probability 0.5 or more" in outcome.err
+    assert json.loads(run("gaps", fitted, finds, *LONG, "--presences", "--json").out) == []
+
+
+def test_denoise_writes_what_python_computes(run: Any, finds: Path, fitted: Path) -> None:
+    model, table = fz.load(fitted), fz.read(finds, row="site", column="genus")
+    twin = fz.denoise(model, table)
+    clean = finds.with_name("clean.csv")
+    outcome = run("denoise", fitted, finds, *LONG, "-o", clean, "--force")
+    assert (outcome.code, outcome.out) == (0, "")
+    assert fz.read(clean).equals(twin.binary)
+    likely = json.loads(run("denoise", fitted, finds, *LONG, "--probability", "--json").out)
+    assert likely["rows"] == table.rows.tolist()
+    np.testing.assert_allclose(likely["values"], twin.probability.to_numpy())
+
+
+def test_keep_counts_from_one_and_starts_from_the_phantoms(
+    run: Any, finds: Path, fitted: Path
+) -> None:
+    model, table = fz.load(fitted), fz.read(finds, row="site", column="genus")
+    phantom = _phantom(fitted)
+    other = phantom % 3 + 1
+
+    def probability(*options: object) -> np.ndarray:
+        out = run("denoise", fitted, finds, *LONG, "--probability", "--json", *options).out
+        return np.array(json.loads(out)["values"])
+
+    keep = np.ones(3)
+    np.testing.assert_allclose(
+        probability("--keep", "all"), fz.denoise(model, table, keep=keep).probability.to_numpy()
+    )
+    np.testing.assert_allclose(probability("--keep", f"{phantom}=1"), probability("--keep", "all"))
+    np.testing.assert_allclose(probability("--keep", f"{phantom}=0"), probability())
+    keep[[phantom - 1, other - 1]] = 0, 0.5
+    np.testing.assert_allclose(
+        probability("--keep", f"{other}=0.5"),
+        fz.denoise(model, table, keep=keep).probability.to_numpy(),
+    )
+
+
+def test_columns_are_put_in_the_order_of_the_model(
+    run: Any, finds: Path, fitted: Path, tmp_path: Path
+) -> None:
+    table = fz.read(finds, row="site", column="genus")
+    shuffled = tmp_path / "shuffled.csv"
+    order = table.columns[::-1].tolist()
+    body = table.select(columns=order).to_numpy().astype(int)
+    names = ["", *order, "genus X"]
+    lines = [[site, *row, 1] for site, row in zip(table.rows, body, strict=True)]
+    shuffled.write_text("\n".join(",".join(map(str, line)) for line in [names, *lines]))
+    outcome = run("gaps", fitted, shuffled)
+    assert outcome.out == run("gaps", fitted, finds, *LONG).out
+    assert "Left out 1 column that the model does not know." in outcome.err
+
+
+def test_explain_picks_cells_by_label(run: Any, finds: Path, fitted: Path) -> None:
+    pick = ("--only-row", "site 3", "--only-row", "site 1", "--only-column", "genus 2")
+    rows = _rows(run("explain", fitted, finds, *LONG, *pick, "--top", 1).out)
+    assert [(row["row"], row["column"]) for row in rows] == [
+        ("site 3", "genus 2"),
+        ("site 1", "genus 2"),
+    ]
+    absent = [row for row in rows if row["value"] == "0"]
+    present = [row for row in rows if row["value"] == "1"]
+    assert all(row["component"] == str(_phantom(fitted)) for row in absent)
+    assert all(row["component"] != str(_phantom(fitted)) for row in present)
+    assert absent or present
+
+
+def test_topics_lists_the_strongest_columns(run: Any, fitted: Path) -> None:
+    rows = json.loads(run("topics", fitted, "--top", 3, "--json").out)
+    assert [row["weight"] for row in rows] == sorted((r["weight"] for r in rows), reverse=True)
+    for row in rows:
+        members = row["strongest"].split(" genus ")
+        assert len(members) == 3
+
+
+def test_results_go_to_files_by_extension(
+    run: Any, finds: Path, fitted: Path, tmp_path: Path
+) -> None:
+    for name in ("gaps.csv", "gaps.tsv", "gaps.json"):
+        outcome = run("gaps", fitted, finds, *LONG, "-n", 4, "-o", tmp_path / name)
+        assert (outcome.code, outcome.out) == (0, "")
+    comma = _rows((tmp_path / "gaps.csv").read_text())
+    tabs = _rows((tmp_path / "gaps.tsv").read_text().replace(",", ";").replace("\t", ","))
+    assert len(comma) == len(tabs) == len(json.loads((tmp_path / "gaps.json").read_text())) == 4
+    assert [row["row"] for row in comma] == [row["row"] for row in tabs]
+
+
+def test_select_finds_the_number_and_saves_the_model(run: Any, finds: Path, tmp_path: Path) -> None:
+    path = tmp_path / "best.fz"
+    options = ("-k", "1,3", "--criterion", "bic", "--restarts", 2, "-o", path, "--json")
+    outcome = run("select", finds, *LONG, *options)
+    assert outcome.code == 0, outcome.err
+    rows = json.loads(outcome.out)
+    assert [row["n_components"] for row in rows] == [1, 3]
+    best = min(rows, key=lambda row: row["bic"])["n_components"]
+    assert f"Best: {best} components by bic." in outcome.err
+    assert fz.load(path).n_components == best
+
+
+def test_compare_names_the_better_model(run: Any, finds: Path) -> None:
+    models = ("aspect-bernoulli:3", "bernoulli-mixture:2")
+    options = ("--criterion", "cells", "--parts", 2, "--restarts", 1, "--tol", 1e-4)
+    outcome = run("compare", finds, *LONG, *models, *options)
+    assert outcome.code == 0, outcome.err
+    names = [row["model"] for row in _rows(outcome.out)]
+    assert sorted(names) == sorted(models)
+    assert f"Best by cells: {names[0]}" in outcome.err
+    assert "p = " in outcome.err
+
+
+def test_progress_is_for_terminals_and_the_unquiet(monkeypatch: pytest.MonkeyPatch) -> None:
+    for is_terminal in (False, True):
+        monkeypatch.setattr("sys.stderr.isatty", lambda seen=is_terminal: seen)
+        assert build_model("aspect-bernoulli").verbose == int(is_terminal)
+        assert build_model("aspect-bernoulli", quiet=True).verbose == 0

@@ -1,0 +1,155 @@
+"""What goes wrong gives one clear sentence, the right exit code, and leaves every file alone."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from falsezero.cli._words import one_sentence
+
+LONG = ("--row", "site", "--column", "genus")
+
+BROKEN_TABLES = [
+    ("none.csv", None, LONG, "There is no file {table}"),
+    ("table.csv", "", (), "{table} is empty."),
+    ("table.csv", "site,genus\na,b\n", (), "or --row and --column if every line is one pair."),
+    ("table.csv", "site,genus\na,b\n", ("--row", "sit", "--column", "genus"), "mean 'site'?"),
+    ("table.csv", "site,genus\na,b\n", ("--row", "site"), "needs both --row and --column"),
+    ("table.csv", "site,genus\na,b\na,b\n", LONG, "--duplicates"),
+    ("table.csv", "site,a,b\nx,0,3\n", (), "--binarize"),
+    ("table.csv", "site,a,b\nx,0\n", (), "{table} line 2 has 2 fields where the header has 3"),
+    ("table.npz", "PK not really", (), "{table}"),
+]
+
+
+@pytest.mark.parametrize(("name", "content", "options", "said"), BROKEN_TABLES)
+def test_a_broken_table(
+    run: Any, tmp_path: Path, name: str, content: str | None, options: Any, said: str
+) -> None:
+    table = tmp_path / name
+    if content is not None:
+        table.write_text(content)
+    outcome = run("fit", table, "-o", tmp_path / "model.fz", *options)
+    assert (outcome.code, outcome.out) == (1, "")
+    assert outcome.err.startswith("Error: ")
+    assert outcome.err.count("\n") == 1
+    assert "Traceback" not in outcome.err
+    assert said.format(table=table) in outcome.err
+    assert not (tmp_path / "model.fz").exists()
+
+
+WRONG_USAGE = [
+    (("frobnicate",), "There is no command 'frobnicate'"),
+    (("fti",), "did you mean 'fit'?"),
+    (("fit",), "Missing argument 'TABLE'"),
+    (("fit", "{finds}"), "Missing option '--output'"),
+    (("fit", "{finds}", "-o", "x.fz", "-k", "0"), "0 is not in the range"),
+    (("fit", "{finds}", "-o", "x.fz", "--model", "ab"), "'ab' is not one of 'aspect-bernoulli'"),
+    (("fit", "{finds}", "-o", "x.fz", "--option", "prior"), "--option needs NAME=VALUE"),
+    (("fit", "{finds}", "-o", "x.fz", "--option", "priro=1"), "did you mean 'prior'?"),
+    (("fit", "{finds}", "-o", "x.fz", "--option", "callback=1"), "no parameter 'callback'"),
+    (("gaps", "{model}", "{finds}", *LONG, "-o", "x.xlsx"), ".csv, .tsv or .json, but is 'x.xlsx'"),
+    (("gaps", "{model}", "{finds}", *LONG, "--keep", "0=1"), "numbers from 1 to 3"),
+    (("gaps", "{model}", "{finds}", *LONG, "--keep", "1=2"), "weights from 0 to 1"),
+    (("gaps", "{model}", "{finds}", *LONG, "--keep", "1"), "but found '1'"),
+    (("denoise", "{model}", "{finds}", *LONG, "--keep", "1=0,2=0,3=0"), "keep at least one"),
+    (("select", "{finds}", *LONG, "-k", "2..5"), "2-8 or 2,4,8, but is '2..5'"),
+    (("compare", "{finds}", *LONG, "plsi"), "There is no model 'plsi'; did you mean 'plsa'?"),
+    (("compare", "{finds}", *LONG, "plsa:x"), "'plsa:x' has none"),
+    (("reproduce", "nothing", "-o", "x"), "'nothing' is not one of 'aspect-bernoulli'"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "said"), WRONG_USAGE)
+def test_wrong_usage(
+    run: Any, finds: Path, fitted: Path, tmp_path: Path, monkeypatch: Any, arguments: Any, said: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    outcome = run(*(text.format(finds=finds, model=fitted) for text in arguments))
+    assert (outcome.code, outcome.out) == (2, "")
+    assert said in outcome.err
+    assert not os.listdir(tmp_path)
+
+
+def test_nothing_is_overwritten_without_force(
+    run: Any, finds: Path, fitted: Path, tmp_path: Path
+) -> None:
+    for name, command in {
+        "model.fz": ("fit", finds, *LONG, "-k", 1),
+        "gaps.csv": ("gaps", fitted, finds, *LONG),
+        "best.fz": ("select", finds, *LONG, "-k", "1", "--criterion", "aic"),
+        "page.html": ("explore", fitted, finds, *LONG),
+        "report.html": ("report", finds, *LONG),
+        "demo.png": ("demo",),
+    }.items():
+        path = tmp_path / name
+        path.write_text("precious")
+        outcome = run(*command, "-o", tmp_path if name == "demo.png" else path)
+        assert (outcome.code, outcome.out) == (1, ""), name
+        assert outcome.err == f"Error: {path} exists already; give --force to replace it.\n"
+        assert path.read_text() == "precious"
+    assert run("fit", finds, *LONG, "-k", 1, "-o", tmp_path / "model.fz", "--force").code == 0
+
+
+def test_targets_that_cannot_be_written(run: Any, finds: Path, tmp_path: Path) -> None:
+    fit = ("fit", finds, *LONG, "-k", 1, "--force", "-o")
+    assert "There is no folder" in run(*fit, tmp_path / "none" / "model.fz").err
+    assert "is a folder" in run(*fit, tmp_path).err
+    assert "is a device" in run(*fit, "/dev/null").err
+    assert Path("/dev/null").is_char_device()
+
+
+def test_models_that_are_none(run: Any, finds: Path, fitted: Path, tmp_path: Path) -> None:
+    assert "not a model saved by falsezero" in run("info", finds).err
+    cut = tmp_path / "cut.fz"
+    cut.write_bytes(fitted.read_bytes()[:1000])
+    outcome = run("gaps", cut, finds, *LONG)
+    assert outcome.code == 1
+    assert outcome.err == f"Error: {cut} is damaged or cut off; save the model again.\n"
+
+
+def test_a_table_of_other_columns(run: Any, fitted: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other.csv"
+    other.write_text("site,genus 1,genus 3\nx,0,1\n")
+    outcome = run("denoise", fitted, other)
+    assert outcome.code == 1
+    assert "has no column 'genus" in outcome.err
+    assert "which the model was fitted on" in outcome.err
+
+
+def test_labels_that_do_not_exist(run: Any, finds: Path, fitted: Path) -> None:
+    outcome = run("explain", fitted, finds, *LONG, "--only-row", "site 999x")
+    assert outcome.code == 1
+    assert "has no row 'site 999x'; did you mean 'site 9" in outcome.err
+
+
+def test_a_mistake_of_ours_is_called_one(run: Any, fitted: Path, monkeypatch: Any) -> None:
+    def fail(*_: Any) -> None:
+        raise TypeError("unsupported operand")
+
+    monkeypatch.setattr("falsezero.cli.info.describe", fail)
+    outcome = run("info", fitted)
+    assert outcome.code == 1
+    assert outcome.err == (
+        "Error: TypeError: unsupported operand; this is a mistake in falsezero, please report it.\n"
+    )
+    with pytest.raises(TypeError):
+        run("--traceback", "info", fitted)
+
+
+@pytest.mark.parametrize(
+    ("problem", "said"),
+    [
+        (ValueError("give keep= and\n  n_init=3."), "give --keep and --restarts 3."),
+        (ValueError("raise max_iter, or tol."), "raise --max-iter, or --tol."),
+        (ValueError("model.row_weights_ has value=2"), "model.row_weights_ has --value 2"),
+        (MemoryError(), "There is not enough memory."),
+        (OSError(28, "No space left on device", "x.fz"), "No space left on device: x.fz."),
+        (KeyError("x"), "KeyError: 'x'; this is a mistake in falsezero, please report it."),
+    ],
+)
+def test_sentences_in_the_words_of_a_shell(problem: Exception, said: str) -> None:
+    assert one_sentence(problem) == said

@@ -1,0 +1,101 @@
+"""Things that only a real process shows: start-up time, signals, pipes and terminals."""
+
+from __future__ import annotations
+
+import os
+import pty
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+LONG = ("--row", "site", "--column", "genus")
+FALSEZERO = (sys.executable, "-m", "falsezero")
+
+
+def test_help_imports_nothing_heavy() -> None:
+    code = (
+        "import sys; from falsezero.cli import COMMANDS, main\n"
+        "for command in ('', *COMMANDS):\n"
+        "    main([*command.split(), '--help'])\n"
+        "print(sorted({'numpy', 'scipy', 'sklearn', 'numba', 'matplotlib', 'rich', 'pandas'}\n"
+        "             & set(sys.modules)), file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stderr == "[]\n"
+    assert done.stdout.count("Usage: falsezero") == 13
+
+
+def test_help_answers_within_half_a_second() -> None:
+    seconds = []
+    for _ in range(5):
+        began = time.perf_counter()
+        subprocess.run([*FALSEZERO, "--help"], capture_output=True, check=True)
+        seconds.append(time.perf_counter() - began)
+    assert min(seconds) < 0.5
+
+
+def test_an_interrupt_exits_with_130_and_writes_nothing(finds: Path, tmp_path: Path) -> None:
+    endless = ("--tol", "0", "--max-iter", "100000000", "--option", "verbose=2")
+    command = [*FALSEZERO, "fit", str(finds), "-o", str(tmp_path / "model.fz"), *LONG, *endless]
+    # A suite that runs in the background is deaf to interrupts, and so would be its children.
+    process = subprocess.Popen(
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
+    with process:
+        try:
+            assert process.stderr is not None
+            assert process.stderr.readline().startswith("AspectBernoulli")
+            process.send_signal(signal.SIGINT)
+            out, err = process.communicate(timeout=30)
+        finally:
+            process.kill()
+    assert (process.returncode, out) == (130, "")
+    assert err.splitlines()[-1] == "Interrupted."
+    assert not os.listdir(tmp_path)
+
+
+def test_a_reader_who_leaves_early_is_no_error(finds: Path, fitted: Path) -> None:
+    command = " ".join([*FALSEZERO, "denoise", str(fitted), str(finds), *LONG, "--probability"])
+    shell = f"{command} | head -n 1; echo ${{PIPESTATUS[0]}}"
+    done = subprocess.run(["bash", "-c", shell], capture_output=True, text=True, check=True)
+    assert done.stderr == ""
+    assert done.stdout.splitlines()[-1] == "0"
+
+
+def _on_a_terminal(command: list[str]) -> str:
+    """Everything that a command prints when somebody looks."""
+    main, other = pty.openpty()
+    process = subprocess.Popen(command, stdout=other, stderr=other, stdin=other)
+    os.close(other)
+    shown = b""
+    while True:
+        try:
+            part = os.read(main, 4096)
+        except OSError:
+            break
+        if not part:
+            break
+        shown += part
+    os.close(main)
+    assert process.wait(timeout=60) == 0
+    return shown.decode()
+
+
+def test_a_terminal_shows_progress(finds: Path, tmp_path: Path) -> None:
+    target = tmp_path / "model.fz"
+    seen = _on_a_terminal([*FALSEZERO, "fit", str(finds), *LONG, "-k", "3", "-o", str(target)])
+    assert re.search(r"AspectBernoulli \d/5", seen)
+    assert target.exists()
+
+
+def test_a_terminal_shows_aligned_tables(finds: Path, fitted: Path) -> None:
+    seen = _on_a_terminal([*FALSEZERO, "gaps", str(fitted), str(finds), *LONG])
+    assert re.search(r"^row +column +probability", seen)
+    assert "more rows" in seen
