@@ -86,7 +86,7 @@ def climb_rows(weights, count, slope, curve):
 
 @jit
 def _positive_root(e, b, c):
-    """The positive root of e x^2 + b x = c, without cancellation, and the root of its discriminant."""
+    """The positive root of e x^2 + b x = c, and the square root of its discriminant."""
     root = np.sqrt(b * b + 4.0 * e * c)
     if b > 0:
         return 2.0 * c / (b + root), root

@@ -40,7 +40,7 @@ def floor_of(dtype: Any) -> float:
 def fused_pass(
     block: Block, weights: np.ndarray, ones: np.ndarray, zeros: np.ndarray | None = None
 ) -> ConvexStatistics:
-    """`convex_pass` over a block, tile by tile, so that a sparse block is never dense as a whole."""
+    """`convex_pass` tile by tile, so that a sparse block is never dense as a whole."""
     parts = [
         convex_pass(
             tile.codes,
@@ -54,8 +54,8 @@ def fused_pass(
     if len(parts) == 1:
         return parts[0]
     return ConvexStatistics(
-        sum(part.ones for part in parts),
-        sum(part.zeros for part in parts),
+        np.sum([part.ones for part in parts], axis=0),
+        np.sum([part.zeros for part in parts], axis=0),
         np.concatenate([part.row_stat for part in parts]),
         sum(part.log_likelihood for part in parts),
     )

@@ -5,15 +5,16 @@ Away from the ones p is small, and -log(1 - p) = p + p^2/2 up to p^3/3. The sum 
 the Gram matrices W'W and FF'. What was counted wrongly that way (ones, cells not observed, and the
 few zeros where p exceeds `HOT`) is visited one by one and put right. So
 
-    L = sum over ones of log p + sum over hot zeros of log(1 - p) - sum over other zeros of (p + p^2/2)
+    L = sum_ones log p + sum_hot log(1 - p) - sum_others (p + p^2/2)
 
 is climbed by minorisation: log of a sum by Jensen's inequality as in EM, -p^2/2 over all cells by
 Jensen's inequality for a convex function, +p^2/2 over the visited cells by its tangent. All three
-are separable and touch L where they start, so L cannot fall. Each row then solves for its weights on
-the simplex (one multiplier) and each component for its probability in a column, in nearly closed
+are separable and touch L where they start, so L cannot fall. Each row then solves for its weights
+on the simplex (one multiplier) and each component for its probability in a column, in nearly closed
 form. Steps are longer than EM's, because zeros no longer hold a row's weights where they are.
 
-Which zeros are hot is looked up anew at iterations 2, 4, 8, ...; L is redefined there ("rebased").
+Which zeros are hot is looked up anew at iterations 1, 2, 4, 8, ...; L is redefined there
+("rebased"). The exact likelihood is computed once, at the end.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from falsezero.inference.contract import Point
 from falsezero.kernels import convex_sparse as kernel
 from falsezero.models._convex import NEARER, floor_of, normalise_rows, within
 
-HOT = 0.1
+HOT = 0.15
 """A zero whose p is above this is visited itself: the series would be off by p^3 / 3."""
 
 
@@ -106,7 +107,7 @@ class SparseSteps:
         share = self.exact.prior / w.shape[1]
         log_prior = share * float(np.log(np.maximum(w, 1e-300)).sum()) if share else 0.0
         new = w.copy()
-        kernel.climb_rows(new, row_count + share, f.sum(axis=1) - row_linear, w @ (f @ f.T) * w)
+        kernel.climb_rows(new, row_count + share, f.sum(axis=1) - row_linear, w @ (f @ f.T))
         stats = SparseStatistics(
             ones, zeros, linear, w.sum(axis=0), w.T @ w, visited, log_prior, int(rebased)
         )
@@ -121,7 +122,7 @@ class SparseSteps:
             stats.ones + prior * mean[:, None],
             stats.zeros + prior * (1 - mean[:, None]),
             stats.weight_sum - stats.linear,
-            np.ascontiguousarray((stats.gram @ f).T) * columns,
+            np.ascontiguousarray((stats.gram @ f).T),
             self.floor,
         )
         return SparseState(np.ascontiguousarray(columns.T), state.clock + 1)

@@ -28,6 +28,7 @@ from falsezero.models._convex import (
     uniform_rows,
     within,
 )
+from falsezero.models._criteria import InformationCriteria
 from falsezero.models._sparse import SparseState, SparseSteps
 
 __all__ = ["AspectBernoulli"]
@@ -117,7 +118,7 @@ class ExactSteps:
         return Components(np.clip(components, self.floor, 1 - self.floor))
 
 
-class AspectBernoulli(ConvexModel):
+class AspectBernoulli(InformationCriteria, ConvexModel):
     """Which zeros are real? Convex Bernoulli factors by maximum likelihood.
 
     Every cell has its own cause: row n picks component k with probability w_nk (`row_weights_`),
@@ -246,11 +247,3 @@ class AspectBernoulli(ConvexModel):
         """Free parameters of the fit, T K + (K - 1) N (eq. 26)."""
         n_components, n_columns = self.components_.shape
         return n_columns * n_components + (n_components - 1) * len(self.row_weights_)
-
-    def aic(self) -> float:
-        """Akaike's criterion of the fit, -2 L + 2 P (eq. 25); smaller is better."""
-        return -2 * self.log_likelihood_ + 2 * self.n_parameters_
-
-    def bic(self) -> float:
-        """Schwarz's criterion of the fit, -2 L + P log(observed cells); smaller is better."""
-        return -2 * self.log_likelihood_ + self.n_parameters_ * float(np.log(self.n_observed_))

@@ -1,0 +1,118 @@
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+
+import numpy as np
+import pytest
+
+import falsezero as fz
+from falsezero.inference import checkpoint as module
+from falsezero.inference.checkpoint import write_atomically
+
+
+class Killed(Exception):  # noqa: N818
+    pass
+
+
+@pytest.fixture
+def table():
+    return fz.datasets.make_aspect_bernoulli(120, 20, 3, random_state=0).table
+
+
+def model(**options):
+    return fz.AspectBernoulli(3, n_init=3, random_state=0, tol=1e-8, **options)
+
+
+@pytest.mark.parametrize("stop_after", [5, 40, 100, 170])
+def test_a_killed_fit_goes_on_to_the_same_answer(table, tmp_path, monkeypatch, stop_after):
+    monkeypatch.setattr(module.Checkpoint.__init__, "__defaults__", (0.0,))
+    path = tmp_path / "fit.ckpt"
+    seen = 0
+
+    def stop(row):
+        nonlocal seen
+        seen += 1
+        if seen == stop_after:
+            raise Killed
+
+    whole = model().fit(table)
+    with pytest.raises(Killed):
+        model(checkpoint=path, callback=stop).fit(table)
+    assert path.exists()
+    rows = []
+    resumed = model(checkpoint=path, callback=lambda row: rows.append(row)).fit(table)
+    np.testing.assert_array_equal(resumed.components_, whole.components_)
+    assert resumed.objective_ == whole.objective_
+    assert [r["objective"] for r in resumed.history_] == [r["objective"] for r in whole.history_]
+    all_rows = []
+    model(callback=lambda row: all_rows.append(row)).fit(table)
+    assert len(rows) < len(all_rows) - stop_after // 2, "the fit began anew"
+    assert not path.exists()
+
+
+def test_kill_minus_nine_leaves_a_usable_checkpoint(tmp_path):
+    path = tmp_path / "fit.ckpt"
+    program = textwrap.dedent(
+        f"""
+        import falsezero as fz
+        from falsezero.inference import checkpoint
+        checkpoint.Checkpoint.__init__.__defaults__ = (0.0,)
+        table = fz.datasets.make_aspect_bernoulli(300, 40, 3, random_state=0).table
+        fz.AspectBernoulli(
+            3, n_init=200, random_state=0, tol=0, max_iter=200, checkpoint={str(path)!r}
+        ).fit(table)
+        """
+    )
+    process = subprocess.Popen([sys.executable, "-c", program])
+    deadline = time.monotonic() + 60
+    while not path.exists() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    time.sleep(0.3)
+    os.kill(process.pid, signal.SIGKILL)
+    process.wait()
+    with np.load(path, allow_pickle=False) as archive:
+        assert "meta" in archive.files
+    assert process.returncode == -signal.SIGKILL
+
+
+def test_a_checkpoint_of_other_settings_is_refused(table, tmp_path, monkeypatch):
+    monkeypatch.setattr(module.Checkpoint.__init__, "__defaults__", (0.0,))
+    path = tmp_path / "fit.ckpt"
+    seen = []
+
+    def stop(row):
+        seen.append(row)
+        if len(seen) == 20:
+            raise Killed
+
+    with pytest.raises(Killed):
+        model(checkpoint=path, callback=stop).fit(table)
+    other = fz.AspectBernoulli(4, random_state=0, checkpoint=path)
+    with pytest.raises(ValueError, match="another table or of other settings"):
+        other.fit(table)
+    assert path.exists()
+
+
+def test_a_foreign_file_is_refused_and_kept(table, tmp_path):
+    path = tmp_path / "notes.txt"
+    path.write_text("my notes")
+    with pytest.raises(ValueError, match="not a checkpoint"):
+        model(checkpoint=path).fit(table)
+    assert path.read_text() == "my notes"
+
+
+def test_writing_is_all_or_nothing(tmp_path, monkeypatch):
+    path = tmp_path / "file"
+    path.write_bytes(b"old")
+
+    def fail(*args):
+        raise OSError("disk full")
+
+    monkeypatch.setattr(os, "replace", fail)
+    with pytest.raises(OSError, match="disk full"):
+        write_atomically(path, b"new")
+    assert path.read_bytes() == b"old"
+    assert list(tmp_path.iterdir()) == [path]

@@ -1,0 +1,109 @@
+import numpy as np
+import pytest
+from scipy import optimize, sparse
+from tests.reference import convex as slow
+
+from falsezero.data.blocks import Blocks
+from falsezero.kernels import convex_sparse as kernel
+from falsezero.models import _sparse
+from falsezero.models._sparse import SparseRows, SparseState, SparseSteps
+from falsezero.models.aspect_bernoulli import ExactSteps
+
+
+def sparse_problem(seed=0, missing=0.03):
+    rng = np.random.default_rng(seed)
+    W = rng.dirichlet(np.full(4, 0.3), 60)
+    F = rng.beta(0.2, 2.0, (4, 40)).clip(1e-6, 0.99)
+    X = (rng.random((60, 40)) < W @ F).astype(float)
+    X[rng.random(X.shape) < missing] = np.nan
+    stored = sparse.csr_array(np.where(np.isnan(X), 7.0, X))
+    stored.data[stored.data == 7.0] = np.nan
+    return X, Blocks.cut(stored), W, F
+
+
+def at(steps, blocks, W, F, clock=1):
+    local = SparseSteps.cold([SparseRows(W[b.rows], None, None) for b in blocks])
+    return SparseState(F, clock), local
+
+
+def total(steps, blocks, state, local):
+    from falsezero.inference import tree
+
+    pairs = [steps.local_step(b, part, state, None) for b, part in zip(blocks, local, strict=True)]
+    return [p[0] for p in pairs], tree.total([p[1] for p in pairs])
+
+
+@pytest.mark.parametrize("missing", [0.0, 0.1])
+def test_objective_is_the_likelihood_with_plain_zeros_in_second_order(missing):
+    X, blocks, W, F = sparse_problem(missing=missing)
+    steps = SparseSteps(ExactSteps(4, blocks))
+    state, local = at(steps, blocks, W, F)
+    _, stats = total(steps, blocks, state, local)
+    hot = W @ F > _sparse.HOT
+    assert hot.sum() > 50
+    expected = slow.second_order_likelihood(X, W, F, hot)
+    assert steps.objective(stats, state) == pytest.approx(expected, rel=1e-12)
+
+
+def test_every_step_climbs_from_any_point():
+    for seed in range(20):
+        _, blocks, W, F = sparse_problem(seed)
+        rng = np.random.default_rng(seed)
+        steps = SparseSteps(ExactSteps(4, blocks, prior=float(seed % 2)))
+        state, local = at(steps, blocks, rng.dirichlet(np.ones(4), 60), rng.random(F.shape) * 0.9)
+        # An odd clock above one never looks for hot zeros anew, so the objective stays the same.
+        local, stats = total(steps, blocks, state, local)
+        before = steps.objective(stats, state)
+        state = steps.global_step(stats, state, None)._replace(clock=5)
+        for _ in range(15):
+            local, stats = total(steps, blocks, state, local)
+            after = steps.objective(stats, state)
+            assert after >= before - 1e-9 * abs(before)
+            before = after
+            state = steps.global_step(stats, state, None)._replace(clock=5)
+
+
+def test_rows_solve_their_simplex_problem():
+    rng = np.random.default_rng(0)
+    w0 = rng.dirichlet(np.ones(5), 20)
+    count, slope = rng.gamma(1.0, 5.0, (20, 5)), rng.normal(0, 5, (20, 5))
+    curve = rng.gamma(1.0, 1.0, (20, 5))
+    solved = w0.copy()
+    kernel.climb_rows(solved, count, slope, curve)
+    np.testing.assert_allclose(solved.sum(axis=1), 1, atol=1e-12)
+    # At a maximum on the simplex the derivatives of all positive weights are equal.
+    derivative = count / solved - slope - curve / w0 * solved
+    np.testing.assert_allclose(derivative, derivative[:, :1].repeat(5, 1), rtol=1e-6, atol=1e-6)
+
+
+def test_a_row_without_any_observed_cell_keeps_its_weights():
+    w0 = np.array([[0.2, 0.3, 0.5]])
+    F = np.random.default_rng(0).random((3, 8)) * 0.3
+    p = w0 @ F
+    solved = w0.copy()
+    linear = (1 + p) @ F.T
+    curve = w0 @ (F @ F.T)
+    kernel.climb_rows(solved, np.zeros((1, 3)), F.sum(axis=1) - linear, curve)
+    np.testing.assert_allclose(solved, w0, rtol=1e-9)
+
+
+def test_columns_solve_their_problem():
+    rng = np.random.default_rng(1)
+    a0 = rng.uniform(0.01, 0.9, (30, 4))
+    ones, zeros = rng.gamma(1, 5, a0.shape), rng.gamma(0.5, 5, a0.shape)
+    zeros[:10] = 0
+    slope, curve = rng.gamma(1, 10, a0.shape), rng.gamma(1, 1, a0.shape)
+    solved = a0.copy()
+    kernel.climb_columns(solved, ones, zeros, slope, curve, 1e-12)
+    for i in np.ndindex(a0.shape):
+
+        def loss(a, i=i):
+            return -(
+                ones[i] * np.log(a)
+                + zeros[i] * np.log1p(-a)
+                - slope[i] * a
+                - curve[i] / a0[i] * a**2 / 2
+            )
+
+        best = optimize.minimize_scalar(loss, bounds=(1e-12, 1 - 1e-12), method="bounded")
+        assert loss(solved[i]) <= best.fun + 1e-8
