@@ -27,13 +27,17 @@ _ROUNDS = 8
 _BETWEEN = 3
 _POOL = 600
 
+LINK = 0.05
+"""A source is linked to the columns that it makes with at least this probability."""
+
 
 def search_sources(n_sources: int, blocks: Blocks, rng: np.random.Generator) -> Sources:
     """The best of some short runs on a draw of the rows, by the bound."""
     some = _some_rows(blocks, max(1000, min(4 * blocks.shape[1], 10_000)), rng)
     short = TruncatedSteps(n_sources, some)
     runs = [_thinned(short, some, rng) for _ in range(_RUNS)]
-    return max(runs, key=lambda run: run.objective).point.state
+    best = max(runs, key=lambda run: run.objective)
+    return _shut_off(best, blocks.shape[0])
 
 
 def _thinned(steps: TruncatedSteps, blocks: Blocks, rng: np.random.Generator) -> Iteration:
@@ -53,16 +57,46 @@ def _advance(steps: TruncatedSteps, blocks: Blocks, state: Sources, count: int) 
 
 
 def _without(run: Iteration, leave: int) -> Sources:
-    """The state without the sources whose absence would cost the bound least.
-
-    The posterior probability that a source is off is the share of the row's likelihood that remains
-    without it.
-    """
-    posterior = np.concatenate([part.posterior for part in run.point.local])
-    missed = -np.log1p(-np.minimum(posterior, 1 - 1e-9)).sum(axis=0)
-    keep = np.sort(np.argsort(missed, kind="stable")[leave:])
+    """The state without the sources that are missed least."""
+    keep = np.sort(np.argsort(missed(_posterior(run)), kind="stable")[leave:])
     state = run.point.state
     return state._replace(theta=state.theta[keep], odds=state.odds[keep])
+
+
+def _shut_off(run: Iteration, n_rows: int) -> Sources:
+    """The state with all links cut of sources that are not worth their links; EM keeps them cut."""
+    state, posterior = run.point.state, _posterior(run)
+    worth = is_needed(posterior, -np.expm1(-state.theta), n_rows)
+    return state._replace(
+        theta=np.where(worth[:, None], state.theta, 0.0), odds=np.where(worth, state.odds, -np.inf)
+    )
+
+
+def _posterior(run: Iteration) -> np.ndarray:
+    return np.concatenate([part.posterior for part in run.point.local])
+
+
+def missed(posterior: np.ndarray) -> np.ndarray:
+    """What the bound would lose without each source, other things being equal.
+
+    The posterior probability that a source is off is the share of a row's likelihood that remains
+    without it.
+
+    >>> missed(np.array([[0.5, 0.0], [0.5, 0.0]])).round(3)
+    array([1.386, 0.   ])
+    """
+    return -np.log1p(-np.minimum(posterior, 1 - 1e-9)).sum(axis=0)
+
+
+def is_needed(posterior: np.ndarray, loadings: np.ndarray, n_rows: int) -> np.ndarray:
+    """Whether each source is worth its links, at Schwarz's price of half log(rows) a parameter.
+
+    A source that merely remembers one odd row pays more for its links than it gains. Where
+    `posterior` covers some of the `n_rows` rows only, what it says is scaled up.
+    """
+    links = (loadings >= LINK).sum(axis=1)
+    gain = missed(posterior) * n_rows / len(posterior)
+    return (links > 0) & (gain > 0.5 * (links + 1) * np.log(n_rows))
 
 
 def _seeded(blocks: Blocks, n_sources: int, rng: np.random.Generator) -> Sources:

@@ -23,7 +23,7 @@ from falsezero.models._noisy_or_likelihood import (
     exact_log_likelihood,
     importance_log_likelihood,
 )
-from falsezero.models._noisy_or_start import search_sources
+from falsezero.models._noisy_or_start import is_needed, search_sources
 from falsezero.models._noisy_or_steps import (
     FactorisedSteps,
     NoisyOrSteps,
@@ -32,8 +32,6 @@ from falsezero.models._noisy_or_steps import (
 )
 
 __all__ = ["NoisyOr"]
-
-_CONNECTED = 0.05
 
 
 class NoisyOr(FactorModel):
@@ -84,8 +82,9 @@ class NoisyOr(FactorModel):
     priors_ : array of shape (n_components,)
         Probability pi_k that a source is on.
     active_ : bool array of shape (n_components,)
-        Whether a source is still connected: it is on in at least one row's worth of the training
-        rows, and makes some column with probability 0.05 or more (section 3.3).
+        Whether a source is worth its links (section 3.3): without it the bound would lose more than
+        half log(rows) for its prior and for each column that it makes with probability 0.05 or
+        more. Sources found idle before the fit have loadings of zero.
     row_weights_ : array of shape (n_rows, n_components)
         Posterior probability of each source in the training rows.
     objective_, bound_ : float
@@ -169,8 +168,7 @@ class NoisyOr(FactorModel):
         self.priors_ = expit(fit.state.odds[order])
         self.row_weights_ = np.concatenate([part.posterior for part in fit.local])[:, order]
         self.n_rows_ = blocks.shape[0]
-        on = self.priors_ * self.n_rows_ >= 1
-        self.active_ = on & (self.components_.max(axis=1) >= _CONNECTED)
+        self.active_ = is_needed(self.row_weights_, self.components_, self.n_rows_)
         self.bound_ = fit.objective
 
     def _weights(self, local: Any) -> np.ndarray:
