@@ -13,6 +13,7 @@ from falsezero.data.table import Table
 
 _EXPECTED = {
     "binary": ("zeros and ones", "values above binarize= become ones, as in binarize=0.0"),
+    "weight": ("numbers from zero up", "leave negative ones out"),
     "count": ("counts (whole numbers from zero up)", "round them, or leave negative ones out"),
     "real": ("finite numbers", "replace infinite values by NaN where nothing was observed"),
 }
@@ -82,6 +83,8 @@ def _fit_for(values: Any, kind: str, binarize: float | None, name: str) -> Any:
     data = values.data if sparse.issparse(values) else values
     if kind == "binary":
         strange = ~((data == 0) | (data == 1) | np.isnan(data))
+    elif kind == "weight":
+        strange = data < 0
     elif kind == "count":
         strange = ~(((data >= 0) & (data == np.floor(data))) | np.isnan(data))
     else:
@@ -89,9 +92,10 @@ def _fit_for(values: Any, kind: str, binarize: float | None, name: str) -> Any:
     if strange.any():
         expected, mend = _EXPECTED[kind]
         # scikit-learn's common tests ask for these words where a value is negative.
-        negative = "Negative values in data: " if (data < 0).any() and kind == "count" else ""
+        negative = kind in ("count", "weight") and (data < 0).any()
+        opening = "Negative values in data: " if negative else ""
         raise ValueError(
-            f"{negative}{name} needs {expected}, NaN for cells not observed, but found "
+            f"{opening}{name} needs {expected}, NaN for cells not observed, but found "
             f"{data[strange].flat[0]:g}; {mend}."
         )
     if sparse.issparse(values):

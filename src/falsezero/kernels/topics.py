@@ -1,0 +1,129 @@
+"""Passes over the stored counts of a table, for every way of fitting Discrete PCA but one.
+
+Words come first in `theta` (words x components), so that the inner loop over components reads
+consecutive memory. The fully collapsed sampler has a file of its own.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from falsezero.kernels._jit import jit
+from falsezero.kernels.collapsed_gibbs import uniform
+
+
+@jit(reassociate=True)
+def topic_pass(indptr, indices, counts, weights, theta, row_stat, word_stat):
+    """What EM and mean field ask of the data, in one pass over the stored counts.
+
+    With Z_ij = sum_k weights_ik theta_jk (slide "Mean Field, cont."), adds up
+    ``row_stat[i, k] = sum_j w_ij theta_jk / Z_ij`` and, unless `word_stat` has no rows,
+    ``word_stat[j, k] += sum_i w_ij weights_ik / Z_ij``; expected counts are these times weights
+    and times theta. Returns sum_ij w_ij log Z_ij of each row.
+    """
+    n_components = theta.shape[1]
+    with_words = word_stat.shape[0] > 0
+    log_z = np.zeros(indptr.shape[0] - 1)
+    for i in range(indptr.shape[0] - 1):
+        w, n = weights[i], row_stat[i]
+        n[:] = 0
+        for at in range(indptr[i], indptr[i + 1]):
+            t = theta[indices[at]]
+            z = w[0] * t[0]
+            for k in range(1, n_components):
+                z += w[k] * t[k]
+            ratio = counts[at] / z
+            log_z[i] += counts[at] * np.log(z)
+            for k in range(n_components):
+                n[k] += ratio * t[k]
+            if with_words:
+                s = word_stat[indices[at]]
+                for k in range(n_components):
+                    s[k] += ratio * w[k]
+    return log_z
+
+
+@jit
+def _running_sum(left, right, out):
+    total = 0.0
+    for k in range(left.shape[0]):
+        total += left[k] * right[k]
+        out[k] = total
+    return total
+
+
+@jit
+def _pick(running, r):
+    k = 0
+    while k < running.shape[0] - 1 and running[k] <= r:
+        k += 1
+    return k
+
+
+@jit
+def deal_tokens(indptr, indices, counts, weights, theta, row_counts, word_counts, state):
+    """Draw the component of every token given weights and theta: v_jk ~ Multinomial (direct Gibbs).
+
+    Adds the draws to `row_counts` and `word_counts`; returns sum_ij w_ij log Z_ij.
+    """
+    running = np.empty(theta.shape[1])
+    log_z = 0.0
+    for i in range(indptr.shape[0] - 1):
+        for at in range(indptr[i], indptr[i + 1]):
+            j = indices[at]
+            total = _running_sum(weights[i], theta[j], running)
+            log_z += counts[at] * np.log(total)
+            for _ in range(int(counts[at])):
+                k = _pick(running, uniform(state) * total)
+                row_counts[i, k] += 1
+                word_counts[j, k] += 1
+    return log_z
+
+
+@jit
+def sweep_rows(row_ptr, words, z, row_counts, alpha, scale, theta, state):
+    """Draw every token anew with weights marginalised and theta known, in place.
+
+    p(k) is proportional to (alpha_k + c_ik) scale_ik theta_jk, where c leaves the token itself out;
+    rows do not touch one another, so they may be sampled side by side without approximation.
+    """
+    n_components = theta.shape[1]
+    running, weight = np.empty(n_components), np.empty(n_components)
+    for i in range(row_ptr.shape[0] - 1):
+        s = scale[min(i, scale.shape[0] - 1)]
+        for k in range(n_components):
+            weight[k] = (alpha[k] + row_counts[i, k]) * s[k]
+        for t in range(row_ptr[i], row_ptr[i + 1]):
+            k = z[t]
+            row_counts[i, k] -= 1
+            weight[k] = (alpha[k] + row_counts[i, k]) * s[k]
+            total = _running_sum(weight, theta[words[t]], running)
+            k = _pick(running, uniform(state) * total)
+            row_counts[i, k] += 1
+            weight[k] = (alpha[k] + row_counts[i, k]) * s[k]
+            z[t] = k
+
+
+@jit
+def sweep_rows_collapsed(
+    row_ptr, words, z, row_counts, alpha, scale, word_counts, totals, groups, eta, spread, state
+):
+    """Draw every token anew with weights and theta marginalised, where scale differs by row."""
+    n_components = word_counts.shape[1]
+    running, weight, word = np.empty(n_components), np.empty(n_components), np.empty(n_components)
+    for i in range(row_ptr.shape[0] - 1):
+        for t in range(row_ptr[i], row_ptr[i + 1]):
+            k, j = z[t], words[t]
+            g = groups[j]
+            row_counts[i, k] -= 1
+            word_counts[j, k] -= 1
+            totals[g, k] -= 1
+            for c in range(n_components):
+                weight[c] = (alpha[c] + row_counts[i, c]) * scale[i, c]
+                word[c] = (eta + word_counts[j, c]) / (spread[g] + totals[g, c])
+            total = _running_sum(weight, word, running)
+            k = _pick(running, uniform(state) * total)
+            row_counts[i, k] += 1
+            word_counts[j, k] += 1
+            totals[g, k] += 1
+            z[t] = k

@@ -1,0 +1,52 @@
+"""Means over the draws of a chain, added up as they come, and traces that no relabelling changes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from falsezero.inference.contract import Point
+
+
+class Posterior:
+    """What a sampler of Discrete PCA says in the end: means over draws, not the last one.
+
+    Components may change their names between chains but hardly within one, so means are taken
+    within a chain.
+    """
+
+    def __init__(self, steps: Any):
+        self.steps = steps
+        self.n_draws = 0
+        self._components: Any = 0.0
+        self._row_weights: Any = 0.0
+        self._trace: dict[str, list[Any]] = {"concentration": [], "share": []}
+        self.hyper = steps.hyper
+
+    def add(self, point: Point) -> None:
+        """Take one draw in."""
+        weights = self.steps.row_weights(point.local, point.state)
+        self._components += self.steps.components(point.state)
+        self._row_weights += weights
+        self.hyper = point.state.hyper
+        self.n_draws += 1
+        share = weights / weights.sum(axis=1, keepdims=True)
+        self._trace["concentration"].append(float(np.square(share).sum(axis=1).mean()))
+        self._trace["share"].append(np.sort(share.mean(axis=0))[::-1])
+
+    @property
+    def components(self) -> np.ndarray:
+        """Mean of Theta over the draws, words x components."""
+        return self._components / self.n_draws
+
+    @property
+    def row_weights(self) -> np.ndarray:
+        """Mean weights of the rows over the draws."""
+        return self._row_weights / self.n_draws
+
+    def trace(self, history: list[dict[str, Any]]) -> dict[str, np.ndarray]:
+        """Quantities of each draw that do not depend on the names of the components."""
+        log_joint = [row["objective"] for row in history if row["what"] == "draw"]
+        kept = {name: np.asarray(values) for name, values in self._trace.items()}
+        return {"log_joint": np.asarray(log_joint), **kept}
