@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import shutil
+import sys
 from typing import Any
 
-__all__ = ["as_text", "describe", "strongest"]
+import click
+
+from falsezero.cli._output import write_json
+
+__all__ = ["as_text", "describe", "show", "strongest"]
 
 _MEASURES = ("log_likelihood", "evidence", "objective")
 _SPOKEN = {"log_likelihood": "log likelihood", "aic": "AIC", "bic": "BIC"}
@@ -36,8 +42,17 @@ def strongest(model: Any, component: int, top: int) -> list[dict[str, Any]]:
     return [{"column": str(names[t]), "strength": float(strength[t])} for t in order]
 
 
-def as_text(said: dict[str, Any]) -> str:
-    """The same for a person to read."""
+def show(said: dict[str, Any], as_json: bool) -> None:
+    """Print a description: JSON, or text that fits a terminal."""
+    if as_json:
+        click.echo(write_json(said), nl=False)
+    else:
+        is_seen = sys.stdout.isatty()
+        click.echo(as_text(said, shutil.get_terminal_size().columns if is_seen else None))
+
+
+def as_text(said: dict[str, Any], width: int | None = None) -> str:
+    """The same for a person to read, in lines of `width` at most."""
     size = f"{said['n_columns']} columns"
     if said["n_rows"] is not None:
         size = f"{said['n_rows']} rows × {size}"
@@ -47,7 +62,7 @@ def as_text(said: dict[str, Any]) -> str:
     if said["converged"] is not None:
         state = "converged" if said["converged"] else "did NOT converge"
         lines.append(f"{state} in {said['n_iterations']} iterations")
-    return "\n".join([*lines, "", *_component_lines(said["components"])])
+    return "\n".join([*lines, "", *_component_lines(said["components"], width)])
 
 
 def _measures(model: Any) -> dict[str, float]:
@@ -102,11 +117,16 @@ def _weights(model: Any) -> Any:
     return None if weights is None else weights.mean(axis=0)
 
 
-def _component_lines(components: list[dict[str, Any]]) -> list[str]:
-    width = max(len("kind"), *(len(part["kind"]) for part in components))
-    lines = [f"{'component':>9}  {'kind':{width}}  {'weight':>6}  strongest columns"]
+def _component_lines(components: list[dict[str, Any]], width: int | None) -> list[str]:
+    size = max(len("kind"), *(len(part["kind"]) for part in components))
+    lines = [f"{'component':>9}  {'kind':{size}}  {'weight':>6}  strongest columns"]
     for part in components:
         weight = "" if part["weight"] is None else f"{part['weight']:.3f}"
-        members = ", ".join(f"{m['column']} {m['strength']:.2f}" for m in part["strongest"])
-        lines.append(f"{part['component']:>9}  {part['kind']:{width}}  {weight:>6}  {members}")
+        line = f"{part['component']:>9}  {part['kind']:{size}}  {weight:>6} "
+        for i, member in enumerate(part["strongest"]):
+            more = f"{', ' if i else ' '}{member['column']} {member['strength']:.2f}"
+            if i and width is not None and len(line + more) > width:
+                break
+            line += more
+        lines.append(line)
     return lines

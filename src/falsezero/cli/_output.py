@@ -77,6 +77,8 @@ class Target:
         """Write a `Tidy`."""
         if self.is_for_people:
             click.echo(repr(findings))
+            if "more rows" in repr(findings).splitlines()[-1]:
+                _hint()
         elif self.format == ".json":
             self._write(write_json(findings.to_rows()))
         else:
@@ -87,7 +89,7 @@ class Target:
         """Write a `Table`."""
         if self.is_for_people:
             click.echo(repr(table))
-            click.echo("Write all of it with -o FILE.csv.", err=True)
+            _hint()
         elif self.format == ".json":
             rows, columns = table.rows.tolist(), table.columns.tolist()
             content = {"rows": rows, "columns": columns, "values": table.to_numpy().tolist()}
@@ -111,6 +113,10 @@ class Target:
 
         write_atomically(self.path, text.encode())
         click.echo(f"Wrote {self.path}.", err=True)
+
+
+def _hint() -> None:
+    click.echo("Write all of it with -o FILE.csv.", err=True)
 
 
 def _lines(table: Any) -> Iterator[list[Any]]:

@@ -14,9 +14,25 @@ from falsezero.cli._output import force_option, new_file
 @model_argument
 @table_argument
 @click.option("--output", "-o", required=True, metavar="PAGE.html", help="The page to write.")
+@click.option("--title", metavar="TEXT", help="What the page is called.")
+@click.option(
+    "--image",
+    type=int,
+    nargs=2,
+    metavar="HEIGHT WIDTH",
+    help="The columns are the pixels of an image of this size.",
+)
 @force_option
 @table_options
-def command(model: str, table: str, output: str, force: bool, **layout: Any) -> None:
+def command(
+    model: str,
+    table: str,
+    output: str,
+    title: str | None,
+    image: tuple[int, int] | None,
+    force: bool,
+    **layout: Any,
+) -> None:
     """Write a page to explore a model and its table in a browser.
 
     One file that needs no network: components with a slider each, the table before and after, the
@@ -29,5 +45,7 @@ def command(model: str, table: str, output: str, force: bool, **layout: Any) -> 
 
     page = new_file(output, force)
     fitted = fz.load(model)
-    fz.explore(fitted, read_for(fitted, table, layout), page)
+    from falsezero.explorer import explore
+
+    explore(fitted, read_for(fitted, table, layout), page, title=title, image_shape=image)
     say(f"Wrote {page}; open it in a browser.")

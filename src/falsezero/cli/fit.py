@@ -17,8 +17,8 @@ from falsezero.cli._common import (
     table_argument,
     table_options,
 )
-from falsezero.cli._describe import as_text, describe
-from falsezero.cli._output import force_option, json_option, new_file, write_json
+from falsezero.cli._describe import describe, show
+from falsezero.cli._output import force_option, json_option, new_file
 
 NOT_CONVERGED = 3
 SETTINGS = ("restarts", "seed", "max_iter", "tol", "jobs", "checkpoint", "quiet", "more")
@@ -65,7 +65,6 @@ def command(
     model = build_model(name, n_components=n_components, **settings)
     model.fit(read_table(table, rest, model._kind))
     fz.save(model.set_params(verbose=0), target)
-    said = describe(model)
-    click.echo(write_json(said) if as_json else as_text(said), nl=not as_json)
+    show(describe(model), as_json)
     say(f"Wrote {target}.")
     return NOT_CONVERGED if strict and not getattr(model, "converged_", True) else 0

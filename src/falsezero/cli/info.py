@@ -5,8 +5,8 @@ from __future__ import annotations
 import click
 
 from falsezero.cli._common import model_argument
-from falsezero.cli._describe import as_text, describe
-from falsezero.cli._output import json_option, write_json
+from falsezero.cli._describe import describe, show
+from falsezero.cli._output import json_option
 
 
 @click.command()
@@ -22,5 +22,4 @@ def command(model: str, top: int, as_json: bool) -> None:
     """
     import falsezero as fz
 
-    said = describe(fz.load(model), top)
-    click.echo(write_json(said) if as_json else as_text(said), nl=not as_json)
+    show(describe(fz.load(model), top), as_json)
