@@ -211,7 +211,7 @@ class NoisyOr(FactorModel):
         """The paper's name of `components_`, p_kj."""
         return self.components_
 
-    def predict(self, X: Any) -> Any:
+    def codes(self, X: Any) -> Any:
         """The on/off code of each row: 1 where a source is more likely on than off (section 4.4).
 
         Returns
@@ -220,6 +220,15 @@ class NoisyOr(FactorModel):
         """
         weights = self._settle(self._blocks(X, reset=False))
         return self._labelled((weights > 0.5).astype(int), X, self.get_feature_names_out())
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Each row's on/off code as one whole number; the first source is its lowest binary digit.
+
+        Rows with equal numbers have the same sources on; `codes` has one column a source.
+        """
+        codes = np.asarray(self.codes(X), dtype=int)
+        places = [2**k for k in range(codes.shape[1])]
+        return codes @ np.array(places, dtype=int if len(places) < 63 else object)
 
     def reconstruction_error(self, X: Any) -> float:
         """Share of observed cells that differ when rows are drawn from their codes (section 4.4).
