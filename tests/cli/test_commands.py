@@ -5,8 +5,10 @@ from __future__ import annotations
 import csv
 import io
 import json
+import sys
 from importlib.util import find_spec
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -238,3 +240,34 @@ def test_progress_is_for_terminals_and_the_unquiet(monkeypatch: pytest.MonkeyPat
         monkeypatch.setattr("sys.stderr.isatty", lambda seen=is_terminal: seen)
         assert build_model("aspect-bernoulli").verbose == int(is_terminal)
         assert build_model("aspect-bernoulli", quiet=True).verbose == 0
+
+
+def test_explore_writes_one_page(run: Any, finds: Path, fitted: Path, tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
+    options = ("--title", "Two <communities>", "--image", 4, 6)
+    outcome = run("explore", fitted, finds, *LONG, "-o", page, *options)
+    assert outcome.code == 0, outcome.err
+    assert outcome.err == f"Wrote {page}; open it in a browser.\n"
+    text = page.read_text()
+    assert "Two &lt;communities&gt;" in text
+    assert "http" not in text.replace("http://www.w3.org/", "")
+
+
+@pytest.mark.parametrize("quick", [False, True])
+def test_reproduce_hands_folder_and_haste_over(
+    run: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, quick: bool
+) -> None:
+    def repeat(folder: Path, quick: bool) -> Path:
+        (folder / "report.html").write_text(f"quick: {quick}")
+        return folder / "report.html"
+
+    module = SimpleNamespace(run=repeat)
+    monkeypatch.setitem(sys.modules, "falsezero.experiments.aspect_bernoulli", module)
+    command = ("reproduce", "aspect-bernoulli", "-o", tmp_path / "out", *["--quick"] * quick)
+    outcome = run(*command)
+    assert outcome == (0, "", f"Wrote {tmp_path / 'out' / 'report.html'}.\n")
+    assert (tmp_path / "out" / "report.html").read_text() == f"quick: {quick}"
+    again = run(*command)
+    assert again.code == 1
+    assert "is not empty; give --force" in again.err
+    assert run(*command, "--force").code == 0

@@ -143,10 +143,13 @@ def shown_number(component: int) -> int:
 
 
 def read_table(path: str, layout: dict[str, Any], kind: str = "binary") -> Any:
-    """Read the table that the `table_options` describe."""
+    """Read the table that the `table_options` describe, for a model of this kind."""
     import falsezero as fz
 
     layout = dict(layout)
+    if kind not in ("binary", "count"):
+        # The model itself says best what it cannot take.
+        kind = "real"
     if layout.pop("no_index"):
         layout["index"] = False
     layout["header"] = not layout.pop("no_header")
