@@ -23,16 +23,18 @@ _HOMES = {
     "falsezero.analysis.noise": ["denoise", "find_phantoms"],
     "falsezero.analysis.gaps": ["expand", "false_absences", "false_presences"],
     "falsezero.analysis.explain": ["explain"],
+    "falsezero.explorer.page": ["explore"],
     "falsezero.io": ["load", "save"],
     "falsezero.analysis.compare": ["compare"],
     "falsezero.analysis.selection": ["select"],
     "falsezero.models.aspect_bernoulli": ["AspectBernoulli"],
+    "falsezero.models.discrete_pca": ["DiscretePCA"],
     "falsezero.models.binary_ica": ["BinaryICA"],
     "falsezero.models.bernoulli_mixture": ["BernoulliMixture"],
     "falsezero.models.logistic_pca": ["LogisticPCA"],
     "falsezero.models.noisy_or": ["NoisyOr"],
 }
-_MODULES = ["analysis", "data", "datasets", "inference", "models"]
+_MODULES = ["analysis", "data", "datasets", "inference", "models", "plot"]
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
 
 __all__ = sorted([*_HOME_OF, *_MODULES, "__version__"])

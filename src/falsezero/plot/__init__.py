@@ -1,1 +1,30 @@
-"""Pictures of results; the only importer of matplotlib."""
+"""Results as pictures: displays in scikit-learn's manner, one small file a picture."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+_HOMES = {
+    "ComponentBarsDisplay": "component_bars",
+    "ComponentHeatmapDisplay": "component_heatmap",
+    "ComponentImagesDisplay": "component_images",
+    "ConvergenceDisplay": "convergence",
+    "ExplanationDisplay": "explanation",
+    "FeatureMatricesDisplay": "features",
+    "ModelChoiceDisplay": "model_choice",
+    "OrderedTableDisplay": "ordered_table",
+    "PhantomWeightDisplay": "phantom_weight",
+    "RocDisplay": "roc",
+    "TernaryDisplay": "ternary",
+    "WeightsByGroupDisplay": "weights_by_group",
+}
+
+__all__ = sorted(_HOMES)
+
+
+def __getattr__(name: str) -> Any:
+    """Import a display when it is first used: matplotlib is not needed to import falsezero."""
+    if name not in _HOMES:
+        raise AttributeError(f"falsezero.plot has no {name!r}")
+    return getattr(import_module(f"falsezero.plot.{_HOMES[name]}"), name)

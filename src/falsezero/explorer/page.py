@@ -1,0 +1,177 @@
+"""A fit and its table -> one HTML file that needs neither a network nor a server."""
+
+from __future__ import annotations
+
+import html
+import os
+import string
+import tempfile
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from falsezero.data.validate import labels_of
+from falsezero.explorer.links import Factors, factors_of
+from falsezero.explorer.packing import Bundle, Precision, gaps_of, pack, quantise
+from falsezero.plot._kinds import keep_of, kinds_of
+from falsezero.plot._order import by_strongest
+
+__all__ = ["explore", "explorer_html"]
+
+_MOST_CELLS = 20_000_000
+_MOST_BYTES = 400_000
+_BITMAP_FROM = 0.1
+"""Share of ones from which a bit a cell packs better than the gaps between ones."""
+_PRECISIONS = (Precision(65535, 65535), Precision(1023, 255), Precision(511, 255))
+
+
+def explore(
+    model: Any,
+    table: Any,
+    path: Any,
+    *,
+    title: str | None = None,
+    image_shape: tuple[int, int] | None = None,
+) -> Path:
+    """Write the page where an analyst moves P(u|k) and watches the table.
+
+    The page holds the factors, not the reconstruction, and computes in the browser: a slider for
+    each component with the phantoms preset to 0, the table re-ordered, the doubtful zeros and ones
+    with their causes. It opens from disk, offline. In a notebook show it with
+    ``IPython.display.IFrame(path, "100%", 900)``.
+
+    Parameters
+    ----------
+    model : fitted model
+    table : Table, array, sparse array or data frame
+        The training table, or new rows with the same columns; at most 20 million cells.
+    path : path of the file to write
+    title : str, optional
+    image_shape : (height, width), optional
+        For tables whose columns are pixels: show components as images.
+
+    Returns
+    -------
+    Path of the file written
+
+    Examples
+    --------
+    >>> import tempfile, falsezero as fz
+    >>> table = fz.datasets.make_aspect_bernoulli(50, 10, 2, random_state=0).table
+    >>> model = fz.AspectBernoulli(2, random_state=0).fit(table)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     explore(model, table, f"{folder}/explore.html").name
+    'explore.html'
+    """
+    path = Path(path)
+    text = explorer_html(model, table, title=title, image_shape=image_shape)
+    handle, scratch = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as stream:
+            stream.write(text)
+        Path(scratch).chmod(0o644)
+        Path(scratch).replace(path)
+    except BaseException:
+        Path(scratch).unlink(missing_ok=True)
+        raise
+    return path
+
+
+def explorer_html(
+    model: Any,
+    table: Any,
+    *,
+    title: str | None = None,
+    image_shape: tuple[int, int] | None = None,
+) -> str:
+    """The page of `explore` as text, for a report or an ``<iframe srcdoc>``."""
+    table_name = getattr(table, "name", None)
+    title = title or f"Which zeros are real?{f' {table_name}' if table_name else ''}"
+    n_cells = table.shape[0] * table.shape[1]
+    if n_cells > _MOST_CELLS:
+        raise ValueError(
+            f"The explorer shows at most {_MOST_CELLS:,} cells, but the table has {n_cells:,}; "
+            "hand over some of its rows, such as table.select(rows=slice(0, 1000))."
+        )
+    contents = _contents(model, table, image_shape)
+    for precision in _PRECISIONS:
+        page = _fill(title, pack(_bundle(*contents, precision, title)))
+        if len(page.encode()) < _MOST_BYTES:
+            break
+    return page
+
+
+def _fill(title: str, payload: str) -> str:
+    files = resources.files("falsezero.explorer")
+    template = string.Template(files.joinpath("template.html").read_text("utf-8"))
+    return template.substitute(
+        title=html.escape(title),
+        style=files.joinpath("explorer.css").read_text("utf-8"),
+        module=files.joinpath("explorer.js").read_text("utf-8"),
+        payload=payload,
+    )
+
+
+def _contents(
+    model: Any, table: Any, image_shape: tuple[int, int] | None
+) -> tuple[Factors, np.ndarray, dict[str, Any], np.ndarray]:
+    """Factors, cell codes, a header and column places, all in the order of the page."""
+    labels = labels_of(model, table)
+    parts = list(model.weights_by_block(table))
+    codes = np.concatenate([block.codes for block, _ in parts])
+    factors = factors_of(model, np.concatenate([weights for _, weights in parts]))
+    kinds = kinds_of(model)
+    keep = keep_of(kinds)
+    rows, columns, *groups = by_strongest(factors.weights, factors.components, keep)
+    header = {
+        "link": factors.link,
+        "kinds": kinds.tolist(),
+        "keep": keep.tolist(),
+        "rows": [str(label) for label in labels[0][rows]],
+        "columns": [str(label) for label in labels[1][columns]],
+        "row_group": groups[0].tolist(),
+        "column_group": groups[1].tolist(),
+        "importance": _importance(factors).round(4).tolist(),
+        "image_shape": None if image_shape is None else [int(side) for side in image_shape],
+    }
+    ordered = Factors(
+        factors.link,
+        factors.weights[rows],
+        factors.components[:, columns],
+        factors.base[columns] if factors.base.size else factors.base,
+    )
+    return ordered, codes[np.ix_(rows, columns)], header, columns
+
+
+def _importance(factors: Factors) -> np.ndarray:
+    """Share of each component in all weights."""
+    total = np.abs(factors.weights).sum(axis=0)
+    return total / max(float(total.sum()), 1e-300)
+
+
+def _bundle(
+    factors: Factors,
+    codes: np.ndarray,
+    header: dict[str, Any],
+    columns: np.ndarray,
+    precision: Precision,
+    title: str,
+) -> Bundle:
+    """Everything the page unpacks, in one order."""
+    weights, how_weights = quantise(factors.weights.T, precision.weights, power=4)
+    components, how_components = quantise(factors.components, precision.components)
+    ones = codes == 1
+    arrays = {"weights": weights, "components": components, "missing": gaps_of(codes == 2)}
+    if ones.mean() > _BITMAP_FROM:
+        arrays["bitmap"] = np.packbits(ones)
+    else:
+        arrays["ones"] = gaps_of(ones)
+    if header["image_shape"]:
+        arrays["pixel"] = columns.astype(np.uint32)
+    how = {f"weight_{name}": value for name, value in how_weights.items()}
+    how |= {f"component_{name}": value for name, value in how_components.items()}
+    shape = [int(side) for side in codes.shape]
+    base = factors.base.round(6).tolist()
+    return Bundle({**header, **how, "title": title, "shape": shape, "base": base}, arrays)

@@ -1,0 +1,70 @@
+"""What every picture shares: where to draw, which colours, how long a label may be."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from matplotlib import pyplot as plt
+from matplotlib.colors import LinearSegmentedColormap
+
+__all__ = ["COLOURS", "INK", "KIND_COLOUR", "KIND_WORD", "Display", "palette", "shorten"]
+
+COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#000000")
+"""Okabe and Ito's colours, which colour-blind readers tell apart."""
+
+KIND_COLOUR = {"content": "#0072B2", "white": "#D55E00", "black": "#CC79A7"}
+KIND_WORD = {"content": "content", "white": "makes zeros only", "black": "makes ones only"}
+
+INK = LinearSegmentedColormap.from_list("ink", ["#ffffff", "#0b2a45"])
+"""Paper to ink: a probability of 0 is white, of 1 nearly black; reads the same in grey."""
+
+
+def palette(count: int) -> list[Any]:
+    """So many colours: Okabe and Ito's as far as they go, an even spread of cividis beyond."""
+    if count <= len(COLOURS):
+        return list(COLOURS[:count])
+    return list(plt.get_cmap("cividis")(np.linspace(0, 0.95, count)))
+
+
+def shorten(label: Any, length: int = 24) -> str:
+    """A label that fits beside a picture.
+
+    >>> shorten("Palaeochoerus aurelianensis of Artenay", 16)
+    'Palaeochoerus a…'
+    """
+    text = str(label)
+    return text if len(text) <= length else text[: length - 1] + "…"
+
+
+class Display:
+    """A picture that is computed once and can be drawn many times, as scikit-learn's displays are.
+
+    After `plot`, `figure_` holds the figure and `ax_` the axes drawn on; pictures of several panels
+    keep them in `axes_` and put them where `ax_` was.
+    """
+
+    figure_: Any
+    ax_: Any
+    axes_: Any
+
+    def _begin(self, ax: Any, size: tuple[float, float]) -> Any:
+        """Draw on these axes, or on new ones of this size in inches."""
+        if ax is None:
+            _, ax = plt.subplots(figsize=size, layout="constrained")
+        self.ax_, self.figure_ = ax, ax.figure
+        return ax
+
+    def _begin_panels(
+        self, ax: Any, n_rows: int, n_columns: int, size: tuple[float, float], **options: Any
+    ) -> np.ndarray:
+        """Cut one axes into a grid of panels; `options` go to `subgridspec`."""
+        host = self._begin(ax, size)
+        host.set_axis_off()
+        grid = host.get_subplotspec().subgridspec(n_rows, n_columns, **options)
+        self.axes_ = grid.subplots(squeeze=False)
+        return self.axes_
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw on `ax`, or on a figure of its own; returns self."""
+        raise NotImplementedError

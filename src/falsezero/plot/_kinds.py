@@ -1,0 +1,26 @@
+"""What `find_phantoms` says of a model's components; content for models that have no phantoms."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from falsezero.analysis.noise import find_phantoms
+
+
+def kinds_of(model: Any) -> np.ndarray:
+    """Kind of each component: "content", "white" or "black"."""
+    if hasattr(model, "cell_posterior"):
+        return find_phantoms(model).kinds
+    return np.full(len(model.components_), "content")
+
+
+def keep_of(kinds: np.ndarray) -> np.ndarray:
+    """P(u|k) to start with: 0 for phantoms, unless nothing else would be left.
+
+    >>> keep_of(np.array(["white", "content"])), keep_of(np.array(["white"]))
+    (array([0., 1.]), array([1.]))
+    """
+    keep = (np.asarray(kinds) == "content").astype(float)
+    return keep if keep.any() else np.ones(len(keep))

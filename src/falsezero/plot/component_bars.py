@@ -1,0 +1,73 @@
+"""What a component is about: its strongest columns, as bars."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from falsezero.data.validate import labels_of
+from falsezero.plot._canvas import KIND_COLOUR, KIND_WORD, Display, shorten
+from falsezero.plot._kinds import kinds_of
+
+__all__ = ["ComponentBarsDisplay"]
+
+
+class ComponentBarsDisplay(Display):
+    """The columns that each component makes most often, strongest first, one panel a component.
+
+    Parameters
+    ----------
+    components : array of shape (n_components, n_columns)
+    columns : labels of the columns
+    weights : array of shape (n_components,)
+        Mean weight of each component.
+    kinds : array of str
+        "content", "white" or "black".
+
+    Examples
+    --------
+    >>> import falsezero as fz
+    >>> table = fz.datasets.make_aspect_bernoulli(100, 20, 3, random_state=0).table
+    >>> model = fz.AspectBernoulli(3, random_state=0).fit(table)
+    >>> display = ComponentBarsDisplay.from_estimator(model, table, top=5)
+    >>> display.axes_.shape
+    (1, 3)
+    """
+
+    def __init__(self, components: Any, columns: Any, weights: Any, kinds: Any):
+        self.components = np.asarray(components)
+        self.columns = np.asarray(columns)
+        self.weights = np.asarray(weights)
+        self.kinds = np.asarray(kinds)
+
+    @classmethod
+    def from_estimator(
+        cls, model: Any, table: Any, *, ax: Any = None, **options: Any
+    ) -> ComponentBarsDisplay:
+        """Draw a fitted model, with the column labels of its table."""
+        columns = labels_of(model, table)[1]
+        weights = model.row_weights_.mean(axis=0)
+        return cls(model.components_, columns, weights, kinds_of(model)).plot(ax, **options)
+
+    def plot(self, ax: Any = None, top: int = 10, n_columns: int = 4) -> ComponentBarsDisplay:
+        """Draw the `top` columns of each component, `n_columns` panels side by side."""
+        count, top = len(self.components), min(top, self.components.shape[1])
+        across = min(n_columns, count)
+        down = -(-count // across)
+        size = (2.9 * across, down * (0.65 + 0.2 * top))
+        panels = self._begin_panels(ax, down, across, size)
+        for panel in panels.flat[count:]:
+            panel.set_axis_off()
+        for k, panel in enumerate(panels.flat[:count]):
+            kind = str(self.kinds[k])
+            best = np.argsort(-self.components[k], kind="stable")[:top]
+            panel.barh(np.arange(top), self.components[k, best], color=KIND_COLOUR[kind])
+            names = [shorten(name, 18) for name in self.columns[best]]
+            panel.set_yticks(np.arange(top), names, fontsize=8)
+            panel.set(xlim=(0, 1), ylim=(top - 0.4, -0.6))
+            panel.spines[["top", "right"]].set_visible(False)
+            word = "" if kind == "content" else f"\n{KIND_WORD[kind]}"
+            panel.set_title(f"component {k} ({self.weights[k]:.0%}){word}", fontsize=9)
+        self.figure_.supxlabel("probability of a one", fontsize=9)
+        return self

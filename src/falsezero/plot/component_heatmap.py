@@ -1,0 +1,70 @@
+"""All components at once, as a heat map of their strongest columns."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from falsezero.data.validate import labels_of
+from falsezero.plot._canvas import INK, KIND_WORD, Display, shorten
+from falsezero.plot._kinds import kinds_of
+
+__all__ = ["ComponentHeatmapDisplay"]
+
+
+class ComponentHeatmapDisplay(Display):
+    """Components as rows, columns of the table as columns, grouped by their strongest component.
+
+    Parameters
+    ----------
+    components : array of shape (n_components, n_columns)
+    columns : labels of the columns
+    kinds : array of str
+        "content", "white" or "black".
+
+    Examples
+    --------
+    >>> import falsezero as fz
+    >>> table = fz.datasets.make_aspect_bernoulli(100, 20, 3, random_state=0).table
+    >>> model = fz.AspectBernoulli(3, random_state=0).fit(table)
+    >>> display = ComponentHeatmapDisplay.from_estimator(model, table, max_columns=12)
+    >>> len(display.ax_.get_xticklabels())
+    12
+    """
+
+    def __init__(self, components: Any, columns: Any, kinds: Any):
+        self.components = np.asarray(components)
+        self.columns = np.asarray(columns)
+        self.kinds = np.asarray(kinds)
+
+    @classmethod
+    def from_estimator(
+        cls, model: Any, table: Any, *, ax: Any = None, **options: Any
+    ) -> ComponentHeatmapDisplay:
+        """Draw a fitted model, with the column labels of its table."""
+        display = cls(model.components_, labels_of(model, table)[1], kinds_of(model))
+        return display.plot(ax, **options)
+
+    def plot(self, ax: Any = None, max_columns: int = 60) -> ComponentHeatmapDisplay:
+        """Draw the `max_columns` columns that some component makes most often."""
+        shown = self._choose(max_columns)
+        count = len(self.components)
+        ax = self._begin(ax, (max(4.0, 1.8 + 0.17 * len(shown)), 2.0 + 0.3 * count))
+        image = ax.imshow(self.components[:, shown], cmap=INK, vmin=0, vmax=1, aspect="auto")
+        names = [shorten(name, 20) for name in self.columns[shown]]
+        ax.set_xticks(np.arange(len(shown)), names, rotation=90, fontsize=7)
+        words = [
+            f"{k}" if kind == "content" else f"{k} ({KIND_WORD[str(kind)]})"
+            for k, kind in enumerate(self.kinds)
+        ]
+        ax.set_yticks(np.arange(count), words, fontsize=8)
+        ax.set_ylabel("component")
+        self.figure_.colorbar(image, ax=ax, label="probability of a one", fraction=0.03, pad=0.01)
+        return self
+
+    def _choose(self, max_columns: int) -> np.ndarray:
+        """The strongest columns, in the order of their component and falling within it."""
+        peak = self.components.max(axis=0)
+        best = np.argsort(-peak, kind="stable")[:max_columns]
+        return best[np.lexsort((-peak[best], self.components[:, best].argmax(axis=0)))]

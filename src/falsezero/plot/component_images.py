@@ -1,0 +1,75 @@
+"""Components as images, for tables whose columns are pixels."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from falsezero.plot._canvas import INK, KIND_COLOUR, KIND_WORD, Display
+from falsezero.plot._kinds import kinds_of
+
+__all__ = ["ComponentImagesDisplay"]
+
+
+class ComponentImagesDisplay(Display):
+    """Each component as an image: dark where it makes a one. Noise components are framed.
+
+    Parameters
+    ----------
+    images : array of shape (n_components, height, width)
+        Probability of a one.
+    weights : array of shape (n_components,)
+        Mean weight of each component.
+    kinds : array of str
+        "content", "white" or "black", as `find_phantoms` says.
+
+    Examples
+    --------
+    >>> import falsezero as fz
+    >>> digits = fz.datasets.make_digits_demo()
+    >>> model = fz.AspectBernoulli(4, tol=1e-3, random_state=0).fit(digits.table)
+    >>> display = ComponentImagesDisplay.from_estimator(model, digits.image_shape)
+    >>> len(display.axes_.flat)
+    4
+    """
+
+    def __init__(self, images: Any, weights: Any, kinds: Any):
+        self.images = np.asarray(images)
+        self.weights = np.asarray(weights)
+        self.kinds = np.asarray(kinds)
+
+    @classmethod
+    def from_estimator(
+        cls, model: Any, image_shape: tuple[int, int], *, ax: Any = None, **options: Any
+    ) -> ComponentImagesDisplay:
+        """Draw a fitted model; `image_shape` is (height, width), as data sets give it."""
+        components = model.components_
+        if components.shape[1] != image_shape[0] * image_shape[1]:
+            raise ValueError(
+                f"image_shape={tuple(image_shape)} has {image_shape[0] * image_shape[1]} pixels, "
+                f"but the model was fitted to {components.shape[1]} columns."
+            )
+        images = components.reshape(-1, *image_shape)
+        display = cls(images, model.row_weights_.mean(axis=0), kinds_of(model))
+        return display.plot(ax, **options)
+
+    def plot(self, ax: Any = None, n_columns: int = 7) -> ComponentImagesDisplay:
+        """Draw the images in rows of `n_columns`."""
+        count = len(self.images)
+        across = min(n_columns, count)
+        down = -(-count // across)
+        panels = self._begin_panels(ax, down, across, (1.3 * across, 1.65 * down))
+        for panel in panels.flat[count:]:
+            panel.set_axis_off()
+        for k, (panel, image) in enumerate(zip(panels.flat, self.images, strict=False)):
+            panel.imshow(image, cmap=INK, vmin=0, vmax=1, interpolation="nearest")
+            panel.set(xticks=[], yticks=[])
+            kind = str(self.kinds[k])
+            title = f"{k}: {self.weights[k]:.0%}"
+            if kind != "content":
+                title += f"\n{KIND_WORD[kind]}"
+                for spine in panel.spines.values():
+                    spine.set(color=KIND_COLOUR[kind], linewidth=3)
+            panel.set_title(title, fontsize=8)
+        return self

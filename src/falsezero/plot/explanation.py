@@ -1,0 +1,119 @@
+"""Which component explains which cell of a row (Fig. 11 of Bingham et al.)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from falsezero.analysis.gaps import row_positions
+from falsezero.data.blocks import Block
+from falsezero.data.validate import labels_of
+from falsezero.plot._canvas import INK, KIND_COLOUR, KIND_WORD, Display, shorten
+from falsezero.plot._kinds import kinds_of
+
+__all__ = ["ExplanationDisplay"]
+
+
+class ExplanationDisplay(Display):
+    """A grid: components on top, rows of the table on the left, posteriors of eq. 4 between them.
+
+    Each inner panel shows, cell by cell, the probability that this component made the observed
+    zero or one of this row. With `image_shape` a row is an image, otherwise a strip.
+
+    Parameters
+    ----------
+    components : array of shape (n_components, n_columns)
+    observed : array of shape (n_rows, n_columns)
+        The rows to explain; NaN where not observed.
+    posterior : array of shape (n_components, n_rows, n_columns)
+    rows : labels of the rows
+    kinds : array of str
+    image_shape : (height, width) or None
+
+    Examples
+    --------
+    >>> import falsezero as fz
+    >>> digits = fz.datasets.make_digits_demo()
+    >>> model = fz.AspectBernoulli(4, tol=1e-3, random_state=0).fit(digits.table)
+    >>> display = ExplanationDisplay.from_estimator(
+    ...     model, digits.table, rows=[0, 1, 2], image_shape=digits.image_shape)
+    >>> display.axes_.shape
+    (4, 5)
+    """
+
+    def __init__(
+        self,
+        components: Any,
+        observed: Any,
+        posterior: Any,
+        rows: Any,
+        kinds: Any,
+        image_shape: tuple[int, int] | None = None,
+    ):
+        self.components = np.asarray(components)
+        self.observed = np.asarray(observed)
+        self.posterior = np.asarray(posterior)
+        self.rows = np.asarray(rows)
+        self.kinds = np.asarray(kinds)
+        self.image_shape = image_shape
+
+    @classmethod
+    def from_estimator(
+        cls,
+        model: Any,
+        table: Any,
+        *,
+        rows: Any,
+        image_shape: tuple[int, int] | None = None,
+        ax: Any = None,
+    ) -> ExplanationDisplay:
+        """Draw a fitted model and the labels of a few rows of its table."""
+        labels = labels_of(model, table)[0]
+        wanted = row_positions(labels, rows)
+        codes, weights = zip(
+            *[
+                (block.codes[row - block.start], weights[row - block.start])
+                for block, weights in model.weights_by_block(table)
+                for row in wanted[(wanted >= block.rows.start) & (wanted < block.rows.stop)]
+            ],
+            strict=True,
+        )
+        # Blocks come in the table's order; the reader's order is given back here.
+        back = np.argsort(np.argsort(wanted, kind="stable"), kind="stable")
+        rows_of_codes = np.stack(codes)[back]
+        block = Block(0, (rows_of_codes == 1).astype(float), rows_of_codes == 2)
+        posterior = model.cell_posterior(block, np.stack(weights)[back])
+        observed = np.where(rows_of_codes == 2, np.nan, rows_of_codes)
+        kinds = kinds_of(model)
+        display = cls(model.components_, observed, posterior, labels[wanted], kinds, image_shape)
+        return display.plot(ax)
+
+    def plot(self, ax: Any = None) -> ExplanationDisplay:
+        """Draw the grid."""
+        shape = self.image_shape or (1, self.components.shape[1])
+        count, n_rows = len(self.components), len(self.rows)
+        wide, high = (0.85, 0.95) if self.image_shape else (1.6, 0.45)
+        size = (0.9 + wide * (count + 1), 0.9 + high * (n_rows + 1))
+        panels = self._begin_panels(ax, n_rows + 1, count + 1, size)
+        panels[0, 0].set_axis_off()
+        for k, kind in enumerate(self.kinds):
+            word = "" if kind == "content" else f"\n{KIND_WORD[str(kind)]}"
+            panels[0, k + 1].set_title(f"{k}{word}", fontsize=8, color=KIND_COLOUR[str(kind)])
+            self._draw(panels[0, k + 1], self.components[k], shape)
+            for n in range(n_rows):
+                self._draw(panels[n + 1, k + 1], self.posterior[k, n], shape)
+        panels[1, 0].set_title("data", fontsize=8)
+        for n, label in enumerate(self.rows):
+            self._draw(panels[n + 1, 0], self.observed[n], shape)
+            panels[n + 1, 0].set_ylabel(shorten(label, 16), fontsize=8, rotation=0, ha="right")
+        return self
+
+    @staticmethod
+    def _draw(panel: Any, values: np.ndarray, shape: tuple[int, int]) -> None:
+        cmap = INK.with_extremes(bad="#d9d9d9")
+        aspect = "auto" if shape[0] == 1 else "equal"
+        panel.imshow(
+            values.reshape(shape), cmap=cmap, vmin=0, vmax=1, aspect=aspect, interpolation="nearest"
+        )
+        panel.set(xticks=[], yticks=[])

@@ -1,0 +1,102 @@
+"""The table, its probabilities and its clean form side by side, structure first."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from falsezero.data.validate import labels_of
+from falsezero.plot._canvas import COLOURS, INK, Display, shorten
+from falsezero.plot._kinds import keep_of, kinds_of
+from falsezero.plot._order import by_strongest
+
+__all__ = ["OrderedTableDisplay"]
+
+_MISSED = np.array([0.88, 0.42, 0.0])
+_EXTRA = np.array([0.56, 0.27, 0.68])
+
+
+class OrderedTableDisplay(Display):
+    """Data, probability and denoised table side by side, ordered by strongest component.
+
+    In the last panel orange marks zeros that became ones (doubtful zeros), purple marks ones that
+    became zeros.
+
+    Parameters
+    ----------
+    observed : array of shape (n_rows, n_columns)
+        NaN where not observed.
+    probability : array of the same shape
+        Probability of a one without the noise.
+    rows, columns : labels
+    row_breaks : positions at which the strongest component changes
+
+    Examples
+    --------
+    >>> import falsezero as fz
+    >>> table = fz.datasets.make_aspect_bernoulli(60, 12, 2, random_state=0).table
+    >>> model = fz.AspectBernoulli(2, random_state=0).fit(table)
+    >>> OrderedTableDisplay.from_estimator(model, table).axes_.shape
+    (1, 3)
+    """
+
+    def __init__(self, observed: Any, probability: Any, rows: Any, columns: Any, row_breaks: Any):
+        self.observed = np.asarray(observed)
+        self.probability = np.asarray(probability)
+        self.rows = np.asarray(rows)
+        self.columns = np.asarray(columns)
+        self.row_breaks = np.asarray(row_breaks)
+
+    @classmethod
+    def from_estimator(
+        cls, model: Any, table: Any, *, keep: Any = None, ax: Any = None, **options: Any
+    ) -> OrderedTableDisplay:
+        """Draw a fitted model and its table; `keep` as for `denoise`."""
+        labels = labels_of(model, table)
+        parts = list(model.weights_by_block(table))
+        codes = np.concatenate([block.codes for block, _ in parts])
+        weights = np.concatenate([part for _, part in parts])
+        keep = keep_of(kinds_of(model)) if keep is None else np.asarray(keep, dtype=float)
+        kept = model.reweigh(weights, keep)
+        overall = keep if keep.ndim == 1 else keep.mean(axis=0)
+        rows, columns, groups, _ = by_strongest(kept, model.components_, overall)
+        observed = np.where(codes == 2, np.nan, codes)[np.ix_(rows, columns)]
+        probability = np.asarray(model._expected(kept[rows]))[:, columns]
+        breaks = np.flatnonzero(np.diff(groups)) + 1
+        display = cls(observed, probability, labels[0][rows], labels[1][columns], breaks)
+        return display.plot(ax, **options)
+
+    def plot(self, ax: Any = None, max_labels: int = 50) -> OrderedTableDisplay:
+        """Draw the three panels; labels where there are at most `max_labels`."""
+        n_rows, n_columns = self.observed.shape
+        high = float(np.clip(0.16 * n_rows, 3.0, 7.5))
+        wide = float(np.clip(0.16 * n_columns, 2.6, 4.6))
+        panels = self._begin_panels(ax, 1, 3, (3 * wide + 1.2, high + 0.8))[0]
+        titles = ("as recorded", "probability of a one", "without the noise")
+        pictures = (self.observed, self.probability, self._differences())
+        for panel, title, picture in zip(panels, titles, pictures, strict=True):
+            cmap = INK.with_extremes(bad="#d9d9d9")
+            panel.imshow(picture, cmap=cmap, vmin=0, vmax=1, aspect="auto", interpolation="nearest")
+            for at in self.row_breaks:
+                panel.axhline(at - 0.5, color=COLOURS[4], lw=0.7)
+            panel.set_title(title, fontsize=10)
+            panel.set(xticks=[], yticks=[])
+            if n_columns <= max_labels:
+                names = [shorten(name, 16) for name in self.columns]
+                panel.set_xticks(np.arange(n_columns), names, rotation=90, fontsize=7)
+        if n_rows <= max_labels:
+            names = [shorten(name, 20) for name in self.rows]
+            panels[0].set_yticks(np.arange(n_rows), names, fontsize=7)
+        panels[0].set_ylabel(f"{n_rows} rows × {n_columns} columns", fontsize=9)
+        panels[2].set_xlabel("orange: zeros that became ones\npurple: the reverse", fontsize=8)
+        return self
+
+    def _differences(self) -> np.ndarray:
+        """Ink for ones that stayed, colours for cells that changed."""
+        clean = self.probability >= 0.5
+        picture = np.ones((*clean.shape, 3))
+        picture[clean] = INK(0.75)[:3]
+        picture[clean & (self.observed == 0)] = _MISSED
+        picture[~clean & (self.observed == 1)] = _EXTRA
+        return picture

@@ -1,0 +1,91 @@
+"""Weight of the noise component against the number of ones in a row."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import stats
+
+from falsezero.analysis.noise import find_phantoms
+from falsezero.plot._canvas import COLOURS, KIND_COLOUR, Display
+
+__all__ = ["PhantomWeightDisplay"]
+
+
+class PhantomWeightDisplay(Display):
+    """Is it noise? Rows with few ones should carry most of a component that stands for omissions.
+
+    One dot a row: how many ones it has, and how much of it the phantom explains (Bingham et al.,
+    section 3.2, on the fossil sites). For a black phantom the relation runs the other way.
+
+    Parameters
+    ----------
+    n_ones : array of shape (n_rows,)
+    weights : dict of int to array
+        Weight of each phantom in each row.
+    kinds : dict of int to str
+        "white" or "black" for each of them.
+
+    Examples
+    --------
+    >>> import falsezero as fz
+    >>> digits = fz.corrupt(fz.datasets.make_digits_demo().table, omit=0.4, random_state=0)
+    >>> model = fz.AspectBernoulli(10, tol=1e-5, random_state=0).fit(digits)
+    >>> display = PhantomWeightDisplay.from_estimator(model, digits)
+    >>> all(correlation < 0 for correlation in display.correlations.values())
+    True
+    """
+
+    def __init__(self, n_ones: Any, weights: dict[int, np.ndarray], kinds: dict[int, str]):
+        self.n_ones = np.asarray(n_ones)
+        self.weights = weights
+        self.kinds = kinds
+
+    @classmethod
+    def from_estimator(
+        cls, model: Any, table: Any, components: Any = None, *, ax: Any = None
+    ) -> PhantomWeightDisplay:
+        """Draw a fitted model and its table; `components` defaults to the phantoms found."""
+        kinds = find_phantoms(model).kinds
+        if components is None:
+            components = np.flatnonzero(kinds != "content")
+        parts = list(model.weights_by_block(table))
+        n_ones = np.concatenate([(block.codes == 1).sum(axis=1) for block, _ in parts])
+        weights = np.concatenate([weights for _, weights in parts])
+        picked = [int(k) for k in components]
+        by_component = {k: weights[:, k] for k in picked}
+        return cls(n_ones, by_component, {k: str(kinds[k]) for k in picked}).plot(ax)
+
+    @property
+    def correlations(self) -> dict[int, float]:
+        """Correlation of each component's weight with the number of ones (0 where constant)."""
+        if np.ptp(self.n_ones) == 0:
+            return dict.fromkeys(self.weights, 0.0)
+        return {
+            k: float(stats.pearsonr(w, self.n_ones)[0]) if np.ptp(w) > 0 else 0.0
+            for k, w in self.weights.items()
+        }
+
+    def plot(self, ax: Any = None) -> PhantomWeightDisplay:
+        """Draw one cloud of dots a phantom."""
+        ax = self._begin(ax, (5.0, 3.8))
+        markers = "osD^v"
+        for i, (k, correlation) in enumerate(self.correlations.items()):
+            ax.scatter(
+                self.n_ones,
+                self.weights[k],
+                s=14,
+                alpha=0.45,
+                linewidths=0,
+                marker=markers[i % len(markers)],
+                color=KIND_COLOUR[self.kinds[k]] if i == 0 else COLOURS[(i + 1) % len(COLOURS)],
+                label=f"component {k}, correlation {correlation:.2f}",
+            )
+        if not self.weights:
+            ax.text(0.5, 0.5, "no component is noise", transform=ax.transAxes, ha="center")
+        else:
+            ax.legend(frameon=False, fontsize=8)
+        ax.set(xlabel="ones in the row", ylabel="weight of the noise component", ylim=(-0.03, 1.03))
+        ax.spines[["top", "right"]].set_visible(False)
+        return self

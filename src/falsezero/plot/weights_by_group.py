@@ -1,0 +1,122 @@
+"""Weights of the components over a covariate, such as the age of a site."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from falsezero.data.validate import labels_of
+from falsezero.plot._canvas import KIND_COLOUR, KIND_WORD, Display, shorten
+from falsezero.plot._kinds import kinds_of
+
+__all__ = ["WeightsByGroupDisplay"]
+
+
+class WeightsByGroupDisplay(Display):
+    """Box plots of each component's row weights, one box a group, one panel a component.
+
+    A covariate of numbers is cut into `n_bins` groups of about equal size; text makes one group a
+    word.
+
+    Parameters
+    ----------
+    weights : array of shape (n_rows, n_components)
+    groups : array of shape (n_rows,)
+        Group of each row, counted from 0 in the order of `names`; -1 leaves a row out.
+    names : list of str
+    kinds : array of str
+    covariate : str
+        What the groups are, for the axis.
+
+    Examples
+    --------
+    >>> import falsezero as fz
+    >>> digits = fz.datasets.make_digits_demo()
+    >>> model = fz.AspectBernoulli(4, tol=1e-3, random_state=0).fit(digits.table)
+    >>> display = WeightsByGroupDisplay.from_estimator(
+    ...     model, digits.table, digits.target.astype(str), covariate="digit")
+    >>> len(display.names)
+    10
+    """
+
+    def __init__(
+        self, weights: Any, groups: Any, names: list[str], kinds: Any, covariate: str = "group"
+    ):
+        self.weights = np.asarray(weights)
+        self.groups = np.asarray(groups)
+        self.names = list(names)
+        self.kinds = np.asarray(kinds)
+        self.covariate = covariate
+
+    @classmethod
+    def from_estimator(
+        cls,
+        model: Any,
+        table: Any,
+        by: Any,
+        *,
+        n_bins: int = 8,
+        covariate: str = "group",
+        ax: Any = None,
+        **options: Any,
+    ) -> WeightsByGroupDisplay:
+        """Draw a fitted model, its table and a covariate with one value a row."""
+        by = np.asarray(by)
+        n_rows = len(labels_of(model, table)[0])
+        if len(by) != n_rows:
+            raise ValueError(f"by= has {len(by)} values, but the table has {n_rows} rows.")
+        weights = np.concatenate([weights for _, weights in model.weights_by_block(table)])
+        groups, names = _numbers(by, n_bins) if by.dtype.kind in "fiu" else _words(by)
+        return cls(weights, groups, names, kinds_of(model), covariate).plot(ax, **options)
+
+    def plot(self, ax: Any = None, n_columns: int = 3) -> WeightsByGroupDisplay:
+        """Draw one panel a component."""
+        count = self.weights.shape[1]
+        across = min(n_columns, count)
+        down = -(-count // across)
+        width = max(2.6, 0.9 + 0.28 * len(self.names))
+        panels = self._begin_panels(ax, down, across, (width * across, 2.3 * down + 0.5))
+        for panel in panels.flat[count:]:
+            panel.set_axis_off()
+        for k, panel in enumerate(panels.flat[:count]):
+            kind = str(self.kinds[k])
+            self._boxes(panel, k, KIND_COLOUR[kind])
+            word = "" if kind == "content" else f", {KIND_WORD[kind]}"
+            panel.set_title(f"component {k}{word}", fontsize=9)
+            if k % across == 0:
+                panel.set_ylabel("weight")
+        self.figure_.supxlabel(self.covariate, fontsize=9)
+        return self
+
+    def _boxes(self, panel: Any, k: int, colour: str) -> None:
+        parts = [self.weights[self.groups == g, k] for g in range(len(self.names))]
+        boxes = panel.boxplot(parts, widths=0.65, patch_artist=True, showfliers=False)
+        for box in boxes["boxes"]:
+            box.set(facecolor=colour, alpha=0.5, edgecolor="k", linewidth=0.7)
+        for line in boxes["medians"]:
+            line.set(color="k", linewidth=1.5)
+        panel.set_xticks(
+            np.arange(1, len(parts) + 1),
+            [shorten(name, 14) for name in self.names],
+            rotation=90,
+            fontsize=7,
+        )
+        panel.set_ylim(-0.03, 1.03)
+        panel.spines[["top", "right"]].set_visible(False)
+
+
+def _numbers(by: np.ndarray, n_bins: int) -> tuple[np.ndarray, list[str]]:
+    """Groups of about equal size; rows with an unknown number are left out."""
+    known = np.isfinite(by)
+    edges = np.unique(np.quantile(by[known], np.linspace(0, 1, n_bins + 1)))
+    inner = edges[1:-1]
+    groups = np.where(known, np.searchsorted(inner, np.nan_to_num(by), side="right"), -1)
+    names = [f"{low:.3g}–{high:.3g}" for low, high in pairwise(edges)]
+    return groups, names or [f"{edges[0]:.3g}"]
+
+
+def _words(by: np.ndarray) -> tuple[np.ndarray, list[str]]:
+    names, groups = np.unique(by.astype(str), return_inverse=True)
+    return groups, names.tolist()
