@@ -6,7 +6,9 @@ import io
 import json
 import os
 import stat
+import warnings
 import zipfile
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +16,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.exceptions import ConvergenceWarning
 
 import falsezero as fz
 from falsezero.data.errors import DataError, FileReadError, MissingFileError
 from falsezero.data.tidy import Tidy
 from falsezero.io import _digest, _Packer, _unpack, load, save
+from falsezero.models import MODELS, model_class
 from falsezero.models._convex import Components
 
 
@@ -58,6 +62,26 @@ def test_everything_learnt_comes_back(model: Any, table: fz.Table, tmp_path: Pat
     np.testing.assert_array_equal(
         back.reconstruct(table).to_numpy(), model.reconstruct(table).to_numpy()
     )
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_every_model_works_after_a_journey(name: str, table: fz.Table, tmp_path: Path) -> None:
+    if find_spec(MODELS[name].partition(":")[0]) is None:
+        pytest.skip(f"{name} is not there yet")
+    kind = model_class(name)
+    wanted = {"n_components": 2, "random_state": 0, "max_iter": 30, "n_warmup": 5, "n_draws": 5}
+    has = kind().get_params()
+    fitted = kind(**{key: value for key, value in wanted.items() if key in has})
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        fitted.fit(table)
+    save(fitted, tmp_path / "model.fz")
+    back = load(tmp_path / "model.fz")
+    assert type(back) is kind
+    np.testing.assert_array_equal(
+        back.transform(table).to_numpy(), fitted.transform(table).to_numpy()
+    )
+    np.testing.assert_array_equal(back.score_samples(table), fitted.score_samples(table))
 
 
 def test_equal_models_are_equal_files(model: Any, saved: bytes, tmp_path: Path) -> None:
