@@ -1,14 +1,15 @@
 """Discrete PCA by collapsed Gibbs sampling: weights and Theta marginalised, only v is sampled.
 
 One shard is the exact sampler. With S shards the rows are cut into S parts and the words too; in
-each of S phases every thread takes one part of the rows and a part of the words that no other thread
-has (Yan, Xu and Qi, 2009). The only approximation is that a thread sees the others' changes to the
-totals n_k at the end of a phase. Shards, not threads, decide the answer.
+each of S phases every thread takes one part of the rows and a part of the words that no other
+thread has (Yan, Xu and Qi, 2009). The only approximation is that a thread sees the others' changes
+to the totals n_k at the end of a phase. Shards, not threads, decide the answer.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -325,4 +326,4 @@ def _even_cuts(weights: np.ndarray, parts: int) -> list[slice]:
     done = np.cumsum(weights + 1e-9)
     inner = np.searchsorted(done, done[-1] * np.arange(1, parts) / parts)
     bounds = [0, *(int(i) + 1 for i in inner), len(weights)]
-    return [slice(a, max(a, b)) for a, b in zip(bounds[:-1], bounds[1:], strict=True)]
+    return [slice(a, max(a, b)) for a, b in pairwise(bounds)]

@@ -1,4 +1,4 @@
-"""Means over the draws of a chain, added up as they come, and traces that no relabelling changes."""
+"""Means over the draws of a chain, added up as they come, and traces without labels."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Discrete PCA: topic models and count factorisation "done right statistically", in one class.
 
 W. Buntine, "Discrete Principal Components Analysis", slides of the workshop on Subspace, Latent
-Structure and Feature Selection, Bohinj, 2005. His documents i are our rows, his words j our columns,
-his components k have Theta's columns theta_k. Slides are cited by their titles.
+Structure and Feature Selection, Bohinj, 2005. His documents i are our rows, his words j our
+columns. Slides are cited by their titles.
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ class DiscretePCA(FactorModel):
     l_k ~ Gamma(alpha_k, beta_k) and theta_k a distribution over the columns of each group,
 
     - "gamma-poisson" (GaP): w_j ~ Poisson(sum_k l_k theta_jk);
-    - "dirichlet-multinomial" (LDA, MPCA): m = l / sum l ~ Dirichlet(alpha) and each group of columns
-      is Multinomial(sum_k m_k theta_jk, L_g);
+    - "dirichlet-multinomial" (LDA, MPCA): m = l / sum l ~ Dirichlet(alpha) and each group of
+      columns is Multinomial(sum_k m_k theta_jk, L_g);
     - "gamma-multinomial": one group may be Poisson with l, all others multinomial with m, and the
       beta_k may differ.
 
@@ -77,16 +77,16 @@ class DiscretePCA(FactorModel):
         Whether the priors follow the data: by maximising the bound, or during the warm-up of a
         sampler. None is True for `beta` of gammas that was not given, else False.
     inner_iter : int, default=1
-        Mean field and EM: passes over the rows before Theta moves. 1 is the slides' mean field, many
-        is "with inner loop convergence".
+        Mean field and EM: passes over the rows before Theta moves. 1 is the slides' mean field,
+        many is "with inner loop convergence".
     warmup, n_draws, thin : int
         Samplers: sweeps before anything is kept, how many draws are kept, and how far apart.
     n_shards : int, default=1
-        "collapsed_gibbs": 1 is exact; more are sampled side by side on `n_jobs` threads, each seeing
-        the others' totals at the end of a phase. The answer depends on shards, never on threads.
+        "collapsed_gibbs": 1 is exact; more are sampled side by side on `n_jobs` threads, each
+        seeing the others' totals at the end of a phase. The answer depends on shards, not on threads.
     learning_offset, learning_decay, total_samples
-        `partial_fit`: step t has weight (learning_offset + t)^-learning_decay, and a batch stands for
-        `total_samples` rows.
+        `partial_fit`: step t has weight (learning_offset + t)^-learning_decay, and a batch stands
+        for `total_samples` rows.
     max_iter, tol, n_init
         Mean field and EM: when to stop, and random starts (samplers: chains; the one with the
         highest mean log joint probability is reported, diagnostics see all).
@@ -210,8 +210,8 @@ class DiscretePCA(FactorModel):
         values.sort_indices()
         if np.isnan(values.data).any():
             raise ValueError(
-                f"Input contains NaN: {name} has no use for cells not observed (a multinomial count "
-                "without one of its cells is no multinomial); drop their rows or columns."
+                f"Input contains NaN: {name} has no use for cells not observed (a multinomial "
+                "count without one of its cells is no multinomial); drop their rows or columns."
             )
         if self.inference in _SAMPLERS and (values.data != np.floor(values.data)).any():
             raise ValueError(
@@ -254,7 +254,7 @@ class DiscretePCA(FactorModel):
             if self.learn_alpha or self.learn_beta:
                 raise ValueError(
                     'inference="em" cannot learn alpha or beta: the joint density has no mode over '
-                    'them; choose inference="mean_field", or leave learn_alpha= and learn_beta= out.'
+                    'them; choose inference="mean_field", or leave out learn_alpha=, learn_beta=.'
                 )
             return False, False
         beta = self.beta is None if self.learn_beta is None else self.learn_beta
