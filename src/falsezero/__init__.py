@@ -32,6 +32,8 @@ _HOMES = {
     "falsezero.models.binary_ica": ["BinaryICA"],
     "falsezero.models.bernoulli_mixture": ["BernoulliMixture"],
     "falsezero.models.logistic_pca": ["LogisticPCA"],
+    "falsezero.models.plsa": ["PLSA"],
+    "falsezero.models.unigram_mixture": ["UnigramMixture"],
     "falsezero.models.noisy_or": ["NoisyOr"],
 }
 _MODULES = ["analysis", "data", "datasets", "inference", "models", "plot"]

@@ -270,6 +270,6 @@ class FactorModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         tags.input_tags.allow_nan = True
-        tags.input_tags.positive_only = self._kind == "count"
+        tags.input_tags.positive_only = self._kind in ("count", "weight")
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags

@@ -43,6 +43,8 @@ def plsa_log_likelihood(X, weights, components):
     total = 0.0
     for row, w in zip(X, weights, strict=True):
         seen = ~np.isnan(row)
-        p = (w @ components)[seen]
-        total += (row[seen] * np.log(p / p.sum()))[row[seen] > 0].sum()
+        p = w @ components
+        for x, probability in zip(row, p / p[seen].sum(), strict=True):
+            if x > 0:
+                total += x * np.log(probability)
     return total

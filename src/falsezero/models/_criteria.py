@@ -28,7 +28,7 @@ class InformationCriteria:
         return -2 * self.log_likelihood_ + self.n_parameters_ * float(np.log(self.n_observed_))
 
 
-_ENTRIES_PER_COLUMN = 4
+_ENTRIES_PER_COLUMN = 16
 
 
 def sparse_block_rows(values: Any) -> int | None:

@@ -1,0 +1,41 @@
+"""The pass over the tokens of a table of counts for PLSA."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from falsezero.kernels._jit import jit
+
+_TINY = 1e-300
+
+
+@jit
+def token_pass(indptr, indices, data, rates, columns, row_stat, column_stat):
+    """Add x / p shared out to rows and columns, p = rates . columns; return sum of x log p.
+
+    `rates` is rows x components, `columns` is columns x components (so that both dot products and
+    both updates run along memory), `row_stat` and `column_stat` are shaped like them.
+    """
+    k = rates.shape[1]
+    full = k - k % 4
+    total = 0.0
+    for i in range(rates.shape[0]):
+        rate, stat = rates[i], row_stat[i]
+        for j in range(indptr[i], indptr[i + 1]):
+            column, column_sum = columns[indices[j]], column_stat[indices[j]]
+            # Four sums at a time: one alone would wait for itself at every addition.
+            a = b = c = d = rate.dtype.type(0)
+            for z in range(0, full, 4):
+                a += rate[z] * column[z]
+                b += rate[z + 1] * column[z + 1]
+                c += rate[z + 2] * column[z + 2]
+                d += rate[z + 3] * column[z + 3]
+            for z in range(full, k):
+                a += rate[z] * column[z]
+            p = max((a + b) + (c + d), _TINY)
+            total += data[j] * np.log(p)
+            share = rate.dtype.type(data[j] / p)
+            for z in range(k):
+                stat[z] += share * column[z]
+                column_sum[z] += share * rate[z]
+    return total
