@@ -25,6 +25,7 @@ _HOMES = {
     "falsezero.analysis.explain": ["explain"],
     "falsezero.explorer.page": ["explore"],
     "falsezero.io": ["load", "save"],
+    "falsezero.report.page": ["write_report"],
     "falsezero.analysis.compare": ["compare"],
     "falsezero.analysis.selection": ["select"],
     "falsezero.models.aspect_bernoulli": ["AspectBernoulli"],

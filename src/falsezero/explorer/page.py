@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import html
-import os
 import string
-import tempfile
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -15,6 +13,8 @@ import numpy as np
 from falsezero.data.validate import labels_of
 from falsezero.explorer.links import Factors, factors_of
 from falsezero.explorer.packing import Bundle, Precision, gaps_of, pack, quantise
+from falsezero.inference.checkpoint import write_atomically
+from falsezero.io import check_target
 from falsezero.plot._kinds import keep_of, kinds_of
 from falsezero.plot._order import by_strongest
 
@@ -65,18 +65,10 @@ def explore(
     ...     explore(model, table, f"{folder}/explore.html").name
     'explore.html'
     """
-    path = Path(path)
-    text = explorer_html(model, table, title=title, image_shape=image_shape)
-    handle, scratch = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as stream:
-            stream.write(text)
-        Path(scratch).chmod(0o644)
-        Path(scratch).replace(path)
-    except BaseException:
-        Path(scratch).unlink(missing_ok=True)
-        raise
-    return path
+    target = check_target(path)
+    page = explorer_html(model, table, title=title, image_shape=image_shape)
+    write_atomically(target, page.encode())
+    return target
 
 
 def explorer_html(

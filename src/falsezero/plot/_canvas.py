@@ -68,3 +68,7 @@ class Display:
     def plot(self, ax: Any = None) -> Any:
         """Draw on `ax`, or on a figure of its own; returns self."""
         raise NotImplementedError
+
+    def close(self) -> None:
+        """Let go of the figure, once it has been saved."""
+        plt.close(self.figure_)

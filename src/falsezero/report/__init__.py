@@ -1,1 +1,5 @@
-"""A table to one HTML report for a domain scientist."""
+"""A table -> one HTML report for a domain scientist."""
+
+from falsezero.report.page import write_report
+
+__all__ = ["write_report"]

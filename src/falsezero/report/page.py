@@ -1,0 +1,243 @@
+"""A table -> one HTML report for a domain scientist, with the explorer inside."""
+
+from __future__ import annotations
+
+import base64
+import html
+import io
+import string
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from falsezero.data.read import as_table
+from falsezero.data.table import Table
+from falsezero.data.tidy import Tidy
+from falsezero.explorer.page import explorer_html
+from falsezero.inference.checkpoint import write_atomically
+from falsezero.io import check_target
+from falsezero.models.aspect_bernoulli import AspectBernoulli
+from falsezero.plot import (
+    ComponentBarsDisplay,
+    ComponentImagesDisplay,
+    ModelChoiceDisplay,
+    OrderedTableDisplay,
+    PhantomWeightDisplay,
+)
+from falsezero.report.study import Study, study
+from falsezero.report.words import assumptions, count, distrust, percent, summary
+
+__all__ = ["write_report"]
+
+_LISTED = 40
+
+
+def write_report(
+    table: Any,
+    path: Any,
+    *,
+    n_components: Any = None,
+    model: Any = None,
+    criterion: str = "cells",
+    n_restarts: int = 5,
+    title: str | None = None,
+    image_shape: tuple[int, int] | None = None,
+    random_state: Any = 0,
+    n_jobs: int | None = None,
+) -> Path:
+    """Write a report on a table: what it consists of, which zeros to doubt, what to distrust.
+
+    Parameters
+    ----------
+    table : Table, array, sparse array or data frame of zeros and ones
+    path : path of the HTML file to write
+    n_components : int or list of int, optional
+        How many components, or which numbers to choose from; 2 to 8 (or fewer, for a small table)
+        by default.
+    model : AspectBernoulli or BinaryICA, optional
+        Settings of the model; it is copied, not fitted.
+    criterion : {"cells", "rows", "aic", "bic"}
+        How `falsezero.select` chooses the number of components.
+    n_restarts : int, default=5
+        Random starts whose answers are compared.
+    title : str, optional
+    image_shape : (height, width), optional
+        For tables whose columns are pixels.
+    random_state, n_jobs
+        As for `falsezero.select`.
+
+    Returns
+    -------
+    Path of the file written
+
+    Examples
+    --------
+    >>> import tempfile, falsezero as fz
+    >>> table = fz.datasets.make_aspect_bernoulli(60, 12, 2, random_state=0).table
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_report(table, f"{folder}/report.html", n_components=2, n_restarts=2).name
+    'report.html'
+    """
+    target = check_target(path)
+    labelled = table if isinstance(table, Table) else as_table(table)
+    found = study(
+        labelled,
+        AspectBernoulli(tol=1e-6) if model is None else clone(model),
+        n_components=_candidates(labelled) if n_components is None else n_components,
+        criterion=criterion,
+        n_restarts=n_restarts,
+        random_state=random_state,
+        n_jobs=n_jobs,
+    )
+    title = title or f"Which zeros are real? {labelled.name or ''}".strip()
+    write_atomically(target, _html(found, title, image_shape).encode())
+    return target
+
+
+def _candidates(table: Table) -> range:
+    """Two components and more, as far as the table can bear."""
+    return range(2, min(8, max(2, min(table.shape) // 3)) + 1)
+
+
+def _html(found: Study, title: str, image_shape: tuple[int, int] | None) -> str:
+    template = resources.files("falsezero.report").joinpath("template.html").read_text("utf-8")
+    explorer = explorer_html(found.model, found.table, title=title, image_shape=image_shape)
+    frame = f'<iframe title="Explorer" srcdoc="{html.escape(explorer)}"></iframe>'
+    parts = [
+        f'<div class="answer">{_paragraphs(summary(found))}</div>',
+        _choice(found),
+        _components(found, image_shape),
+        _ordered(found),
+        _noise(found),
+        _absences(found),
+        _presences(found),
+        '<h2 id="distrust">What to distrust</h2>' + _list(distrust(found)),
+        '<h2 id="assumptions">What this rests on</h2>' + _list(assumptions(found)),
+    ]
+    return string.Template(template).substitute(
+        title=html.escape(title), body="\n".join(parts), explorer=frame
+    )
+
+
+def _choice(found: Study) -> str:
+    if found.selection is None:
+        return ""
+    best, name = found.selection.best, found.selection.criterion
+    held_out = {
+        "cells": "Some cells were hidden, and each model was asked to foretell them.",
+        "rows": "Some rows were left out, and each model was asked how probable they are.",
+    }.get(name, "The fit was weighed against the number of parameters it needs.")
+    text = (
+        f"{held_out} {count(best, 'component')} did best. More components than needed follow "
+        "chance; fewer blur what is different. Where the error bars overlap, neighbours are as "
+        "good, and the explorer can be made for them too."
+    )
+    picture = _figure(
+        ModelChoiceDisplay.from_selection(found.selection),
+        f"Criterion against the number of components; the choice, {best}, is ringed.",
+    )
+    return f"<h2>How many components</h2><p>{text}</p>{picture}"
+
+
+def _components(found: Study, image_shape: tuple[int, int] | None) -> str:
+    if image_shape is None:
+        display: Any = ComponentBarsDisplay.from_estimator(found.model, found.table, top=10)
+        text = "The columns that each component makes most often, with the probability of a one."
+    else:
+        display = ComponentImagesDisplay.from_estimator(found.model, image_shape)
+        text = "Each component as an image, dark where it makes a one; frames mark noise."
+    return f"<h2>The components</h2>{_figure(display, text)}"
+
+
+def _ordered(found: Study) -> str:
+    display = OrderedTableDisplay.from_estimator(found.model, found.table)
+    text = (
+        "The table with rows and columns sorted by their strongest component: as recorded, as the "
+        "model sees it without noise, and rounded. Orange cells were recorded as zeros and are "
+        "expected to be ones; purple cells were recorded as ones and are not expected."
+    )
+    return f"<h2>The table, sorted</h2>{_figure(display, text)}"
+
+
+def _noise(found: Study) -> str:
+    if not len(found.phantoms.white) and not len(found.phantoms.black):
+        return ""
+    display = PhantomWeightDisplay.from_estimator(found.model, found.table)
+    said = ", ".join(f"{r:.2f} (component {k})" for k, r in display.correlations.items())
+    text = (
+        "If a component stands for omissions, rows with few ones should carry much of it. One dot "
+        f"a row; the correlation is {said}. Near −1 speaks for omissions, near 0 against."
+    )
+    return f"<h2>Is it noise?</h2>{_figure(display, text)}"
+
+
+def _absences(found: Study) -> str:
+    head = '<h2 id="doubtful">Doubtful zeros</h2>'
+    if not found.absences:
+        return f"{head}<p>No zero is more probably an omission than true.</p>"
+    total, fits = len(found.absences), len(found.as_good)
+    text = (
+        f"{count(total, 'zero')} would rather be ones"
+        f"{f'; the {_LISTED} most doubtful' if total > _LISTED else ''}. "
+        "<b>Probability</b>: noise made this zero, and the content of its row expects a one. "
+        "<b>Because of</b>: the components that expect it, with their strongest columns. "
+        f"<b>Votes</b>: of {count(fits, 'fit')} of the same quality, how many doubt it."
+    )
+    shown = found.absences.head(_LISTED)
+    votes = [f"{v} of {fits}" for v in shown["votes"].tolist()]
+    return f"{head}<p>{text}</p>{_doubt_table(found, shown, votes)}"
+
+
+def _presences(found: Study) -> str:
+    if not len(found.phantoms.black) or not found.presences:
+        return ""
+    shown = found.presences.head(_LISTED // 2)
+    text = f"{count(len(found.presences), 'one')} would rather be zeros; the first of them:"
+    return f"<h2>Doubtful ones</h2><p>{text}</p>{_doubt_table(found, shown, None)}"
+
+
+def _doubt_table(found: Study, shown: Tidy, votes: list[str] | None) -> str:
+    columns = [("Row", shown["row"]), ("Column", shown["column"])]
+    columns.append(("Probability", [percent(p) for p in shown["probability"].tolist()]))
+    columns.append(("Because of", [_cause(found, text) for text in shown["causes"].tolist()]))
+    if votes is not None:
+        columns.append(("Votes", votes))
+    head = "".join(f'<th scope="col">{name}</th>' for name, _ in columns)
+    rows = zip(*[values for _, values in columns], strict=True)
+    body = "".join(
+        "<tr>" + "".join(f"<td>{html.escape(str(cell))}</td>" for cell in row) + "</tr>"
+        for row in rows
+    )
+    table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+    return f'<div class="scroll">{table}</div>'
+
+
+def _cause(found: Study, text: str) -> str:
+    """The first cause of a cell, with what its component is about."""
+    number, _, _ = text.partition(" ")
+    if not number:
+        return ""
+    k = int(number)
+    best = np.argsort(-found.model.components_[k], kind="stable")[:3]
+    return f"component {k}: {', '.join(str(found.table.columns[i]) for i in best)}"
+
+
+def _paragraphs(lines: list[str]) -> str:
+    return "".join(f"<p>{html.escape(line)}</p>" for line in lines)
+
+
+def _list(lines: list[str]) -> str:
+    return "<ul>" + "".join(f"<li>{html.escape(line)}</li>" for line in lines) + "</ul>"
+
+
+def _figure(display: Any, caption: str) -> str:
+    stream = io.BytesIO()
+    display.figure_.savefig(stream, format="png", dpi=110)
+    display.close()
+    data = base64.b64encode(stream.getvalue()).decode()
+    text = html.escape(caption)
+    image = f'<img alt="{text}" src="data:image/png;base64,{data}">'
+    return f"<figure>{image}<figcaption>{text}</figcaption></figure>"

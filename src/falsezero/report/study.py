@@ -1,0 +1,122 @@
+"""What a report needs to know: the choice of model, its restarts, its noise, its doubts."""
+
+from __future__ import annotations
+
+import warnings
+from collections import Counter
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+
+from falsezero.analysis.gaps import false_absences, false_presences
+from falsezero.analysis.noise import Phantoms, find_phantoms
+from falsezero.analysis.selection import Selection, select
+from falsezero.data.table import Table
+from falsezero.data.tidy import Tidy
+
+__all__ = ["Study", "study"]
+
+AS_GOOD = 2e-3
+"""Restarts whose objective is within this share of the best count as the same quality."""
+
+NEAR = 1.5
+"""A component whose rate is within this factor of the threshold is called undecided."""
+
+
+@dataclass(frozen=True)
+class Study:
+    """A table, the model chosen for it, and how far both can be trusted."""
+
+    table: Table
+    selection: Selection | None
+    restarts: list[Any]
+    """Fitted models from different random starts, best first."""
+    phantoms: Phantoms
+    absences: Tidy
+    presences: Tidy
+
+    @property
+    def model(self) -> Any:
+        """The best of the restarts: the one that everything else is about."""
+        return self.restarts[0]
+
+    @property
+    def as_good(self) -> list[Any]:
+        """Restarts that reached nearly the best objective, the best one included."""
+        best = self.model.objective_
+        return [m for m in self.restarts if best - m.objective_ <= AS_GOOD * abs(best)]
+
+    @property
+    def undecided(self) -> np.ndarray:
+        """Components whose being noise depends on where exactly the threshold lies."""
+        found = self.phantoms
+        near = np.zeros(len(found.kinds), dtype=bool)
+        for rate in (found.one_rate, found.zero_rate):
+            near |= (rate > found.threshold / NEAR) & (rate < found.threshold * NEAR)
+        return np.flatnonzero(near)
+
+    @property
+    def agreement(self) -> float:
+        """Share of the doubtful zeros that the other restarts of the same quality doubt too."""
+        votes, others = self.absences["votes"], len(self.as_good) - 1
+        return float((votes - 1).mean() / others) if len(votes) and others else float("nan")
+
+
+def study(
+    table: Table,
+    model: Any,
+    *,
+    n_components: Any,
+    criterion: str,
+    n_restarts: int,
+    random_state: Any,
+    n_jobs: int | None = None,
+) -> Study:
+    """Choose the number of components, fit from several starts, and question the best fit."""
+    choice = None
+    numbers = [n_components] if isinstance(n_components, int) else list(n_components)
+    if len(numbers) > 1:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            choice = select(
+                model, table, numbers, criterion, random_state=random_state, n_jobs=n_jobs
+            )
+    best = numbers[0] if choice is None else choice.best
+    restarts = _restarts(clone(model).set_params(n_components=best), table, n_restarts)
+    phantoms = find_phantoms(restarts[0])
+    absences, presences = _doubts(restarts[0], table)
+    found = Study(table, choice, restarts, phantoms, absences, presences)
+    votes = _votes(found.as_good, table)
+    counted = [votes[cell] for cell in _cells(absences)]
+    voted = Tidy({**dict(absences), "votes": np.array(counted, dtype=int)})
+    return Study(table, choice, restarts, phantoms, voted, presences)
+
+
+def _restarts(model: Any, table: Table, n_restarts: int) -> list[Any]:
+    """One fit a seed, best first; those that stop early say so by their own flag."""
+    fits = []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        for seed in range(n_restarts):
+            fits.append(clone(model).set_params(n_init=1, random_state=seed).fit(table))
+    return sorted(fits, key=lambda fit: -fit.objective_)
+
+
+def _doubts(model: Any, table: Table) -> tuple[Tidy, Tidy]:
+    """Doubtful zeros and ones; none where every component is noise, or no component is."""
+    keep = find_phantoms(model).keep
+    if not keep.any():
+        keep = np.ones(len(keep))
+    return false_absences(model, table, keep=keep), false_presences(model, table, keep=keep)
+
+
+def _cells(doubts: Tidy) -> list[tuple[Any, Any]]:
+    return list(zip(doubts["row"].tolist(), doubts["column"].tolist(), strict=True))
+
+
+def _votes(models: list[Any], table: Table) -> Counter[tuple[Any, Any]]:
+    """In how many fits each zero is doubtful."""
+    return Counter(cell for model in models for cell in _cells(_doubts(model, table)[0]))
