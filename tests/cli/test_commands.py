@@ -16,6 +16,7 @@ import pytest
 
 import falsezero as fz
 from falsezero.cli._common import build_model
+from falsezero.cli._describe import as_text, describe
 from falsezero.models import MODELS, model_class
 
 LONG = ("--row", "site", "--column", "genus")
@@ -196,7 +197,7 @@ def test_topics_lists_the_strongest_columns(run: Any, fitted: Path) -> None:
     rows = json.loads(run("topics", fitted, "--top", 3, "--json").out)
     assert [row["weight"] for row in rows] == sorted((r["weight"] for r in rows), reverse=True)
     for row in rows:
-        members = row["strongest"].split(" genus ")
+        members = row["strongest"].split(", ")
         assert len(members) == 3
 
 
@@ -271,3 +272,35 @@ def test_reproduce_hands_folder_and_haste_over(
     assert again.code == 1
     assert "is not empty; give --force" in again.err
     assert run(*command, "--force").code == 0
+
+
+def test_info_names_what_is_extinct(run: Any, tmp_path: Path) -> None:
+    table = fz.datasets.make_aspect_bernoulli(40, 10, 2, random_state=0).table
+    model = fz.BinaryICA(n_components=3, random_state=0, tol=1e-4).fit(table)
+    model.extinct_ = np.array([1])
+    fz.save(model, tmp_path / "model.fz")
+    said = json.loads(run("info", tmp_path / "model.fz", "--json").out)
+    assert [part["kind"] == "extinct" for part in said["components"]] == [False, True, False]
+    assert said["measures"]["evidence"] == model.evidence_
+    assert "extinct" in run("info", tmp_path / "model.fz").out
+
+
+def test_info_shows_priors_and_the_leak_of_a_noisy_or(
+    run: Any, finds: Path, tmp_path: Path
+) -> None:
+    path = tmp_path / "model.fz"
+    options = ("--model", "noisy-or", "-k", 2, "--restarts", 1)
+    assert run("fit", finds, "-o", path, *LONG, *options).code == 0
+    said, model = json.loads(run("info", path, "--json").out), fz.load(path)
+    assert said["weight_means"] == "prior"
+    np.testing.assert_allclose([part["weight"] for part in said["components"]], model.priors_)
+    assert said["leak"][0]["strength"] == model.leak_.max()
+    text = run("info", path).out
+    assert "component   prior" in text
+    assert "leak" in text
+
+
+def test_a_narrow_terminal_gets_fewer_members(fitted: Path) -> None:
+    said = describe(fz.load(fitted))
+    assert max(map(len, as_text(said, 70).splitlines())) <= 70
+    assert max(map(len, as_text(said).splitlines())) > 100

@@ -100,6 +100,9 @@ def test_targets_that_cannot_be_written(run: Any, finds: Path, tmp_path: Path) -
     assert "is a folder" in run(*fit, tmp_path).err
     assert "is a device" in run(*fit, "/dev/null").err
     assert Path("/dev/null").is_char_device()
+    checkpoint = ("--checkpoint", tmp_path / "none" / "check")
+    assert "There is no folder" in run(*fit, tmp_path / "model.fz", *checkpoint).err
+    assert not (tmp_path / "model.fz").exists()
 
 
 def test_models_that_are_none(run: Any, finds: Path, fitted: Path, tmp_path: Path) -> None:

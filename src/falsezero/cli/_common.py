@@ -21,6 +21,7 @@ __all__ = [
     "model_argument",
     "more_option",
     "name_option",
+    "phantoms_of",
     "read_for",
     "read_table",
     "say",
@@ -53,6 +54,15 @@ def _together(*options: Decorator) -> Decorator:
         return function
 
     return decorate
+
+
+def _can_be_written(context: Any, parameter: Any, path: str | None) -> str | None:
+    """Find out before the work begins, and import nothing where nothing was asked."""
+    if path is None:
+        return None
+    from falsezero.io import check_target
+
+    return str(check_target(path))
 
 
 table_options = _together(
@@ -122,7 +132,12 @@ fitting_options = _together(
     click.option(
         "--jobs", type=int, metavar="N", help="Work at a time; the answer does not depend on it."
     ),
-    click.option("--checkpoint", metavar="FILE", help="Lets interrupted work go on where it was."),
+    click.option(
+        "--checkpoint",
+        metavar="FILE",
+        callback=_can_be_written,
+        help="Lets interrupted work go on where it was.",
+    ),
     click.option("--quiet", "-q", is_flag=True, help="No progress."),
 )
 
@@ -244,11 +259,19 @@ def _value(text: str) -> Any:
         return text
 
 
+def phantoms_of(model: Any) -> Any:
+    """What `find_phantoms` says, or None for a model that cannot have phantoms."""
+    import falsezero as fz
+
+    try:
+        return fz.find_phantoms(model)
+    except TypeError:
+        return None
+
+
 def keep_weights(model: Any, text: str | None) -> Any:
     """P(u|k) from ``--keep``, or None where the phantoms decide."""
     import numpy as np
-
-    import falsezero as fz
 
     if text is None:
         return None
@@ -256,8 +279,9 @@ def keep_weights(model: Any, text: str | None) -> Any:
     keep = np.ones(n_components)
     if text.strip() == "all":
         return keep
-    if hasattr(model, "cell_posterior"):
-        keep = fz.find_phantoms(model).keep
+    phantoms = phantoms_of(model)
+    if phantoms is not None:
+        keep = phantoms.keep
     for item in text.split(","):
         number, _, weight = item.partition("=")
         try:

@@ -8,38 +8,47 @@ from typing import Any
 
 import click
 
+from falsezero.cli._common import phantoms_of, shown_number
 from falsezero.cli._output import write_json
 
-__all__ = ["as_text", "describe", "show", "strongest"]
+__all__ = ["as_text", "describe", "show"]
 
-_MEASURES = ("log_likelihood", "evidence", "objective")
-_SPOKEN = {"log_likelihood": "log likelihood", "aic": "AIC", "bic": "BIC"}
-_PRIORS = ("proportions_", "prior_", "priors_")
+_MEASURES = ("log_likelihood", "evidence", "bound", "objective")
+_SPOKEN = {
+    "log_likelihood": "log likelihood",
+    "bound": "bound on the log likelihood",
+    "aic": "AIC",
+    "bic": "BIC",
+}
 
 
 def describe(model: Any, top: int = 8) -> dict[str, Any]:
     """What `info` shows, as plain values. Components are numbered from 1."""
-    weights = getattr(model, "row_weights_", None)
-    return {
+    rows = getattr(model, "row_weights_", None)
+    kinds = _kinds(model)
+    means, weights = _weights(model)
+    said = {
         "model": type(model).__name__,
-        "n_rows": None if weights is None else len(weights),
+        "n_rows": None if rows is None else len(rows),
         "n_columns": model.n_features_in_,
         "n_components": len(model.components_),
         "n_iterations": getattr(model, "n_iter_", None),
         "converged": getattr(model, "converged_", None),
         "measures": _measures(model),
-        "components": _components(model, top),
+        "weight_means": means,
+        "components": [
+            {
+                "component": shown_number(k),
+                "kind": kinds[k],
+                "weight": None if weights is None else float(weights[k]),
+                "strongest": _strongest(model, strength, top),
+            }
+            for k, strength in enumerate(model.components_)
+        ],
     }
-
-
-def strongest(model: Any, component: int, top: int) -> list[dict[str, Any]]:
-    """The columns that a component makes most, with how strongly."""
-    import numpy as np
-
-    strength = np.asarray(model.components_)[component]
-    names = getattr(model, "feature_names_in_", range(model.n_features_in_))
-    order = np.argsort(-strength, kind="stable")[:top]
-    return [{"column": str(names[t]), "strength": float(strength[t])} for t in order]
+    if hasattr(model, "leak_"):
+        said["leak"] = _strongest(model, model.leak_, top)
+    return said
 
 
 def show(said: dict[str, Any], as_json: bool) -> None:
@@ -62,7 +71,16 @@ def as_text(said: dict[str, Any], width: int | None = None) -> str:
     if said["converged"] is not None:
         state = "converged" if said["converged"] else "did NOT converge"
         lines.append(f"{state} in {said['n_iterations']} iterations")
-    return "\n".join([*lines, "", *_component_lines(said["components"], width)])
+    return "\n".join([*lines, "", *_component_lines(said, width)])
+
+
+def _strongest(model: Any, strength: Any, top: int) -> list[dict[str, Any]]:
+    """The columns that a component makes most, with how strongly."""
+    import numpy as np
+
+    names = getattr(model, "feature_names_in_", range(model.n_features_in_))
+    order = np.argsort(-np.abs(strength), kind="stable")[:top]
+    return [{"column": str(names[t]), "strength": float(strength[t])} for t in order]
 
 
 def _measures(model: Any) -> dict[str, float]:
@@ -71,7 +89,7 @@ def _measures(model: Any) -> dict[str, float]:
         try:
             found[criterion] = getattr(model, criterion)()
         except (AttributeError, TypeError):
-            # Not every model has a likelihood to penalise.
+            # Not every model has a likelihood to penalise, and some need the table for it.
             continue
     measures = {name: float(value) for name, value in found.items() if value is not None}
     objective = measures.pop("objective", None)
@@ -80,27 +98,12 @@ def _measures(model: Any) -> dict[str, float]:
     return measures
 
 
-def _components(model: Any, top: int) -> list[dict[str, Any]]:
-    kinds, weights = _kinds(model), _weights(model)
-    return [
-        {
-            "component": k + 1,
-            "kind": kinds[k],
-            "weight": None if weights is None else float(weights[k]),
-            "strongest": strongest(model, k, top),
-        }
-        for k in range(len(model.components_))
-    ]
-
-
-def _kinds(model: Any) -> list[str]:
-    """Content, white or black phantom, extinct or inactive."""
-    import falsezero as fz
-
-    kinds = ["content"] * len(model.components_)
-    if hasattr(model, "cell_posterior"):
-        found = fz.find_phantoms(model).kinds.tolist()
-        kinds = [kind if kind == "content" else f"{kind} phantom" for kind in found]
+def _kinds(model: Any) -> list[str | None]:
+    """Content, white or black phantom, extinct or inactive; None where a model knows no kinds."""
+    kinds: list[str | None] = [None] * len(model.components_)
+    phantoms = phantoms_of(model)
+    if phantoms is not None:
+        kinds = [k if k == "content" else f"{k} phantom" for k in phantoms.kinds.tolist()]
     for k in getattr(model, "extinct_", ()):
         kinds[k] = "extinct"
     for k, is_active in enumerate(getattr(model, "active_", ())):
@@ -108,25 +111,48 @@ def _kinds(model: Any) -> list[str]:
     return kinds
 
 
-def _weights(model: Any) -> Any:
-    """Mean weight over the training rows, or the prior of a source."""
-    for name in _PRIORS:
+def _weights(model: Any) -> tuple[str, Any]:
+    """What the weight of a component is, and its value: a prior, or the mean over training rows."""
+    for name, said in {"priors_": "prior", "proportions_": "share"}.items():
         if hasattr(model, name):
-            return getattr(model, name)
-    weights = getattr(model, "row_weights_", None)
-    return None if weights is None else weights.mean(axis=0)
+            return said, getattr(model, name)
+    rows = getattr(model, "row_weights_", None)
+    if rows is None or (rows < 0).any():
+        return "weight", None
+    return "weight", rows.mean(axis=0)
 
 
-def _component_lines(components: list[dict[str, Any]], width: int | None) -> list[str]:
-    size = max(len("kind"), *(len(part["kind"]) for part in components))
-    lines = [f"{'component':>9}  {'kind':{size}}  {'weight':>6}  strongest columns"]
+def _component_lines(said: dict[str, Any], width: int | None) -> list[str]:
+    """One line a component; kinds and weights only where the model knows any."""
+    components = said["components"]
+    size = max(len(part["kind"] or "") for part in components)
+    weighed = components[0]["weight"] is not None
+    head = [
+        "component",
+        "kind".ljust(size) if size else "",
+        said["weight_means"] if weighed else "",
+    ]
+    lines = [_line(head, "strongest columns")]
     for part in components:
-        weight = "" if part["weight"] is None else f"{part['weight']:.3f}"
-        line = f"{part['component']:>9}  {part['kind']:{size}}  {weight:>6} "
-        for i, member in enumerate(part["strongest"]):
-            more = f"{', ' if i else ' '}{member['column']} {member['strength']:.2f}"
-            if i and width is not None and len(line + more) > width:
-                break
-            line += more
-        lines.append(line)
+        kind = (part["kind"] or "").ljust(size)
+        weight = f"{part['weight']:6.3f}" if weighed else ""
+        start = _line([f"{part['component']:>9}", kind, weight])
+        lines.append(_filled(start, part["strongest"], width))
+    if "leak" in said:
+        lines += ["", _filled("ones that no component makes (leak):", said["leak"], width)]
     return lines
+
+
+def _line(cells: list[str], *rest: str) -> str:
+    return "  ".join([*(cell.rjust(6) for cell in cells if cell), *rest])
+
+
+def _filled(line: str, members: list[dict[str, Any]], width: int | None) -> str:
+    """Add as many members as fit."""
+    for i, member in enumerate(members):
+        strength = member["strength"] if abs(member["strength"]) >= 0.001 else 0.0
+        more = f"{', ' if i else '  '}{member['column']} {strength:.2g}"
+        if i and width is not None and len(line + more) > width:
+            break
+        line += more
+    return line

@@ -26,10 +26,10 @@ def command(model: str, top: int, output: str | None, force: bool, as_json: bool
 
     target = Target(output, force, as_json)
     components = describe(fz.load(model), top)["components"]
-    if all(part["weight"] is not None for part in components):
-        components = sorted(components, key=lambda part: -part["weight"])
+    components.sort(key=lambda part: -(part["weight"] or 0))
+    known = [name for name in components[0] if components[0][name] is not None]
     rows = [
-        part | {"strongest": " ".join(member["column"] for member in part["strongest"])}
+        part | {"strongest": ", ".join(member["column"] for member in part["strongest"])}
         for part in components
     ]
-    target.write_findings(fz.Tidy.from_rows(rows))
+    target.write_findings(fz.Tidy.from_rows(rows, known))
