@@ -33,6 +33,9 @@ __all__ = ["FactorModel", "Interval", "StrOptions", "spawn_seeds"]
 
 _ROW_TOL = 1e-9
 _ROW_ITER = 1000
+_TRACE = 1e-9
+"""How little of a row's weight stands for "nothing": below it, training averages take over."""
+
 _SMALL = 131072
 """Cells up to which a sparse table is made dense at once."""
 
@@ -69,6 +72,7 @@ class FactorModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
     """
 
     _kind = "binary"
+    _row_tol = _ROW_TOL
     _parameter_constraints: dict[str, list[Any]] = {
         "n_components": [Interval(Integral, 1, None, closed="left")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
@@ -196,14 +200,11 @@ class FactorModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         names = getattr(X, "columns", None) if isinstance(X, Table) else None
         return self._labelled(self._expected(weights), X, names)
 
-    @staticmethod
-    def reweigh(weights: np.ndarray, keep: Any = None) -> np.ndarray:
+    def reweigh(self, weights: np.ndarray, keep: Any = None) -> np.ndarray:
         """Renormalise row weights after the analyst's word `keep`, P(u|k) or P(u|k, row).
 
-        A row that had all its weight on removed components spreads it over what is kept.
-
-        >>> FactorModel.reweigh(np.array([[0.5, 0.25, 0.25]]), keep=[0, 1, 1])
-        array([[0. , 0.5, 0.5]])
+        A row that had all its weight on removed components gets the average weights of the
+        training rows on what is kept: nothing better is known of it.
         """
         if keep is None:
             return weights
@@ -215,10 +216,9 @@ class FactorModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
             )
         if not ((keep >= 0) & (keep <= 1)).all() or not (keep > 0).any(axis=-1).all():
             raise ValueError("keep= needs probabilities in [0, 1] and must keep some component.")
-        kept = weights * keep
-        total = kept.sum(axis=1, keepdims=True)
-        share = np.broadcast_to(keep / keep.sum(axis=-1, keepdims=True), weights.shape)
-        return np.where(total > 1e-10, kept / np.maximum(total, 1e-10), share)
+        average = self.row_weights_.mean(axis=0) + np.finfo(float).tiny
+        kept = (weights + _TRACE * average) * keep
+        return kept / kept.sum(axis=1, keepdims=True)
 
     def score(self, X: Any, y: Any = None) -> float:
         """Mean of `score_samples` over the rows; larger is better."""
@@ -239,7 +239,7 @@ class FactorModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         point = self._start_rows(blocks)
         with workers(getattr(self, "n_jobs", None), len(blocks)) as run:
             return settle_rows(
-                self._steps(blocks), blocks, point, run, max_iter=_ROW_ITER, tol=_ROW_TOL
+                self._steps(blocks), blocks, point, run, max_iter=_ROW_ITER, tol=self._row_tol
             )
 
     def _blocks(self, X: Any, reset: bool) -> Blocks:

@@ -268,7 +268,6 @@ class LogisticPCA(InformationCriteria, EmpiricalBayes, FactorModel):
         free = (len(self.row_weights_) + n_columns) * k - k * k
         return free + n_columns * self.bias
 
-    @staticmethod
-    def reweigh(weights: np.ndarray, keep: Any = None) -> np.ndarray:
+    def reweigh(self, weights: np.ndarray, keep: Any = None) -> np.ndarray:
         """Weights are no probabilities: `keep` multiplies them, and nothing is renormalised."""
         return weights if keep is None else weights * np.asarray(keep, dtype=float)
