@@ -304,3 +304,12 @@ def test_a_narrow_terminal_gets_fewer_members(fitted: Path) -> None:
     said = describe(fz.load(fitted))
     assert max(map(len, as_text(said, 70).splitlines())) <= 70
     assert max(map(len, as_text(said).splitlines())) > 100
+
+
+def test_report_writes_one_page(run: Any, finds: Path, tmp_path: Path) -> None:
+    page = tmp_path / "report.html"
+    options = ("-k", 3, "--restarts", 2, "--title", "Two communities", "-o", page)
+    outcome = run("report", finds, *LONG, *options)
+    assert outcome.code == 0, outcome.err
+    assert outcome.err.endswith(f"Wrote {page}; open it in a browser.\n")
+    assert "Two communities" in page.read_text()

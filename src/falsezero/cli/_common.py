@@ -15,7 +15,9 @@ __all__ = [
     "build_model",
     "components_option",
     "fitting_options",
+    "image_option",
     "is_watched",
+    "jobs_option",
     "keep_option",
     "keep_weights",
     "model_argument",
@@ -25,9 +27,11 @@ __all__ = [
     "read_for",
     "read_table",
     "say",
+    "seed_option",
     "shown_number",
     "table_argument",
     "table_options",
+    "title_option",
 ]
 
 DEFAULT_RESTARTS = 5
@@ -107,6 +111,29 @@ more_option = click.option(
     help="Any other parameter of the model, such as inference=vb; may be repeated.",
 )
 
+seed_option = click.option(
+    "--seed",
+    type=click.IntRange(min=0),
+    default=0,
+    show_default=True,
+    metavar="N",
+    help="The same seed, the same answer.",
+)
+
+jobs_option = click.option(
+    "--jobs", type=int, metavar="N", help="Work at a time; the answer does not depend on it."
+)
+
+title_option = click.option("--title", metavar="TEXT", help="What the page is called.")
+
+image_option = click.option(
+    "--image",
+    type=int,
+    nargs=2,
+    metavar="HEIGHT WIDTH",
+    help="The columns are the pixels of an image of this size.",
+)
+
 fitting_options = _together(
     click.option(
         "--restarts",
@@ -114,14 +141,7 @@ fitting_options = _together(
         metavar="N",
         help=f"Random starts; the best is kept.  [default: {DEFAULT_RESTARTS}]",
     ),
-    click.option(
-        "--seed",
-        type=click.IntRange(min=0),
-        default=0,
-        show_default=True,
-        metavar="N",
-        help="The same seed, the same answer.",
-    ),
+    seed_option,
     click.option("--max-iter", type=click.IntRange(min=1), metavar="N", help="Iterations at most."),
     click.option(
         "--tol",
@@ -129,9 +149,7 @@ fitting_options = _together(
         metavar="X",
         help="Stop when an iteration gains less than this share of the objective.",
     ),
-    click.option(
-        "--jobs", type=int, metavar="N", help="Work at a time; the answer does not depend on it."
-    ),
+    jobs_option,
     click.option(
         "--checkpoint",
         metavar="FILE",

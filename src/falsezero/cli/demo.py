@@ -137,10 +137,9 @@ def _draw(found: _Findings, path: Path) -> None:
 
 def _write_model_and_page(found: _Findings, saved: Path, page: Path) -> None:
     import falsezero as fz
-    from falsezero.explorer import explore
 
     fz.save(found.model, saved)
     say(f"Wrote {saved}.")
     title = "Handwritten digits with lost pixels"
-    explore(found.model, found.spoilt, page, title=title, image_shape=IMAGE_SHAPE)
+    fz.explore(found.model, found.spoilt, page, title=title, image_shape=IMAGE_SHAPE)
     say(f"Wrote {page}.")

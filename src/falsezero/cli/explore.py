@@ -6,7 +6,15 @@ from typing import Any
 
 import click
 
-from falsezero.cli._common import model_argument, read_for, say, table_argument, table_options
+from falsezero.cli._common import (
+    image_option,
+    model_argument,
+    read_for,
+    say,
+    table_argument,
+    table_options,
+    title_option,
+)
 from falsezero.cli._output import force_option, new_file
 
 
@@ -14,14 +22,8 @@ from falsezero.cli._output import force_option, new_file
 @model_argument
 @table_argument
 @click.option("--output", "-o", required=True, metavar="PAGE.html", help="The page to write.")
-@click.option("--title", metavar="TEXT", help="What the page is called.")
-@click.option(
-    "--image",
-    type=int,
-    nargs=2,
-    metavar="HEIGHT WIDTH",
-    help="The columns are the pixels of an image of this size.",
-)
+@title_option
+@image_option
 @force_option
 @table_options
 def command(
@@ -45,7 +47,5 @@ def command(
 
     page = new_file(output, force)
     fitted = fz.load(model)
-    from falsezero.explorer import explore
-
-    explore(fitted, read_for(fitted, table, layout), page, title=title, image_shape=image)
+    fz.explore(fitted, read_for(fitted, table, layout), page, title=title, image_shape=image)
     say(f"Wrote {page}; open it in a browser.")

@@ -6,16 +6,76 @@ from typing import Any
 
 import click
 
-from falsezero.cli._common import read_table, say, table_argument, table_options
+from falsezero.cli._common import (
+    build_model,
+    image_option,
+    jobs_option,
+    more_option,
+    read_table,
+    say,
+    seed_option,
+    table_argument,
+    table_options,
+    title_option,
+)
 from falsezero.cli._output import force_option, new_file
+from falsezero.cli.select import CRITERIA, NumbersOf
 
 
 @click.command()
 @table_argument
 @click.option("--output", "-o", required=True, metavar="PAGE.html", help="The report to write.")
+@click.option(
+    "-k",
+    "n_components",
+    type=NumbersOf(),
+    metavar="2-8",
+    help="Numbers of components to choose from, or just one.",
+)
+@click.option(
+    "--criterion",
+    type=click.Choice([criterion for criterion in CRITERIA if criterion != "evidence"]),
+    default="cells",
+    show_default=True,
+    help="What to choose by: hidden cells, hidden rows, AIC or BIC.",
+)
+@click.option(
+    "--model",
+    "name",
+    type=click.Choice(["aspect-bernoulli", "binary-ica"]),
+    default="aspect-bernoulli",
+    show_default=True,
+)
+@click.option(
+    "--restarts",
+    type=click.IntRange(min=2),
+    default=5,
+    show_default=True,
+    metavar="N",
+    help="Random starts whose answers are compared.",
+)
+@seed_option
+@jobs_option
+@more_option
+@title_option
+@image_option
 @force_option
 @table_options
-def command(table: str, output: str, force: bool, **layout: Any) -> None:
+def command(
+    table: str,
+    output: str,
+    n_components: list[int] | None,
+    criterion: str,
+    name: str,
+    restarts: int,
+    seed: int,
+    jobs: int | None,
+    more: tuple[str, ...],
+    title: str | None,
+    image: tuple[int, int] | None,
+    force: bool,
+    **layout: Any,
+) -> None:
     """Write a report on a table, for people to read.
 
     How many components it supports, which are noise, which cells to doubt, with pictures; what is
@@ -24,8 +84,22 @@ def command(table: str, output: str, force: bool, **layout: Any) -> None:
     \b
     falsezero report finds.csv --row site --column genus -o report.html
     """
-    page = new_file(output, force)
-    from falsezero.report import write_report
+    import falsezero as fz
 
-    write_report(read_table(table, layout), page)
+    page = new_file(output, force)
+    model = build_model(name, restarts=1, tol=1e-6, seed=seed, more=more, quiet=True)
+    cells = read_table(table, layout)
+    say("Fitting; a large table takes minutes ...")
+    fz.write_report(
+        cells,
+        page,
+        n_components=n_components,
+        model=model,
+        criterion=criterion,
+        n_restarts=restarts,
+        title=title,
+        image_shape=image,
+        random_state=seed,
+        n_jobs=jobs,
+    )
     say(f"Wrote {page}; open it in a browser.")
