@@ -1,0 +1,170 @@
+"""The evidence of a Bayesian fit, estimated rather than bounded."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.special import logsumexp
+from sklearn.base import clone
+from sklearn.utils.validation import check_is_fitted
+
+from falsezero.base import spawn_seeds
+from falsezero.data.blocks import UNOBSERVED
+from falsezero.data.validate import check_table
+from falsezero.distributions import beta_log_density, dirichlet_log_density
+from falsezero.kernels.annealed import draw_counts, log_gain
+
+__all__ = ["Evidence", "log_evidence"]
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """An estimate of log P(table | number of components, priors).
+
+    Attributes
+    ----------
+    value : float
+        Log of the mean of the chains' weights. Errs on the low side where chains are too short.
+    error : float
+        Its standard error, from the spread of the weights; infinite for a single chain.
+    chains : array
+        Log weight of each chain.
+    """
+
+    value: float
+    error: float
+    chains: np.ndarray
+
+    @property
+    def effective_chains(self) -> float:
+        """How many chains carry the estimate; near 1 it hangs on one of them: raise `n_steps`."""
+        share = np.exp(self.chains - logsumexp(self.chains))
+        return float(1 / np.square(share).sum())
+
+
+class _Parameters(NamedTuple):
+    """Beta parameters of the sources and Dirichlet parameters of the weights."""
+
+    alpha: Any
+    beta: Any
+    gamma: Any
+
+    def blend(self, other: _Parameters, share: float) -> _Parameters:
+        """Parameters of the density q^(1 - share) p^share."""
+        pairs = zip(self, other, strict=True)
+        return _Parameters(*((1 - share) * q + share * p for q, p in pairs))
+
+    def log_density(self, weights: np.ndarray, components: np.ndarray) -> float:
+        sources = beta_log_density(components, self.alpha, self.beta)
+        return float(sources.sum() + dirichlet_log_density(weights, self.gamma).sum())
+
+
+def log_evidence(
+    model: Any, X: Any, *, n_chains: int = 10, n_steps: int = 500, random_state: Any = None
+) -> Evidence:
+    """Log evidence of the table that a `BinaryICA` was fitted on, by annealed importance sampling.
+
+    The bound `evidence_` treats a cell's cause, its row's weights and the sources as independent.
+    Where rows mix heavily they are not, and the bound falls behind the evidence by more, the more
+    components there are: it then prefers too few. Here each chain starts from a draw of the
+    variational posterior q, with every column's ones made by that column alone, and moves in small
+    steps to the model: at share s the parameters have density q^(1-s) prior^s and a cell has
+    probability (1 - s) column + s sum_k w_k b_k, for which Gibbs sampling is as easy as for the
+    model itself. The mean of the chains' weights is an unbiased estimate of the evidence (Neal,
+    2001), so its logarithm is rather too low than too high. Chains keep to the fit's numbering of
+    its components; where other numberings are out of reach the value lacks up to log(K!).
+
+    When to use which: the bound where most rows have one main cause (it is there for nothing);
+    this where rows mix and the table is small (time grows with cells times components times
+    `n_steps`: some seconds for 5000 cells and 3 components); ``fz.select(criterion="cells")`` for
+    large tables, and to compare with models that have no evidence.
+
+    Parameters
+    ----------
+    model : BinaryICA fitted with inference="vb"
+    X : Table, array, sparse array or data frame
+        The table that it was fitted on. Cells not observed are left out.
+    n_chains, n_steps : int
+        Longer chains are worth more than many.
+    random_state : int, Generator, RandomState or None
+
+    Examples
+    --------
+    >>> import falsezero as fz
+    >>> table = fz.datasets.make_aspect_bernoulli(30, 10, 2, concentration=1, random_state=0).table
+    >>> model = fz.BinaryICA(2, random_state=0).fit(table)
+    >>> estimate = fz.log_evidence(model, table, n_steps=100, random_state=0)
+    >>> bool(estimate.value > model.evidence_)
+    True
+    """
+    codes = _codes(model, X)
+    ones, zeros = (codes == 1).sum(axis=0), (codes == 0).sum(axis=0)
+    base = (ones + 0.5) / (ones + zeros + 1)
+    start = _Parameters(model.alpha_, model.beta_, model.gamma_)
+    shapes = (model.alpha0, model.beta0, np.full(model.components_.shape[0], model.gamma0))
+    generators = [np.random.default_rng(seed) for seed in spawn_seeds(random_state, n_chains)]
+    known = float(ones @ np.log(base) + zeros @ np.log1p(-base))
+    chains = np.array(
+        [known + _chain(start, _Parameters(*shapes), codes, base, n_steps, g) for g in generators]
+    )
+    value = float(logsumexp(chains) - np.log(n_chains))
+    spread = np.exp(chains - value).std(ddof=1) / np.sqrt(n_chains) if n_chains > 1 else np.inf
+    return Evidence(value, float(spread), chains)
+
+
+def _codes(model: Any, X: Any) -> np.ndarray:
+    """Check the model and its table, and code its cells."""
+    if getattr(model, "inference", None) != "vb":
+        raise TypeError(
+            "The evidence needs a prior on everything, as BinaryICA(inference='vb') has; this "
+            f"{type(model).__name__} has none on its row weights."
+        )
+    check_is_fitted(model)
+    values = check_table(clone(model), X, binarize=model.binarize)
+    if values.shape != (len(model.gamma_), model.n_features_in_):
+        raise ValueError(
+            f"The evidence is that of the table the model was fitted on, "
+            f"{len(model.gamma_)} x {model.n_features_in_}, but this one is "
+            f"{values.shape[0]} x {values.shape[1]}."
+        )
+    dense = values.toarray() if hasattr(values, "toarray") else values
+    return np.where(np.isnan(dense), UNOBSERVED, dense == 1).astype(np.uint8)
+
+
+def _chain(
+    start: _Parameters,
+    prior: _Parameters,
+    codes: np.ndarray,
+    base: np.ndarray,
+    n_steps: int,
+    rng: np.random.Generator,
+) -> float:
+    """Log weight of one chain: what the joint density gained at each step towards the model."""
+    rows, ones = np.zeros_like(start.gamma), np.zeros_like(start.alpha)
+    zeros = ones.copy()
+    total, before = 0.0, 0.0
+    for after in np.linspace(0.0, 1.0, n_steps + 1)[1:]:
+        current = start.blend(prior, before)
+        weights = _draw_simplex(current.gamma + rows, rng)
+        components = _inside(rng.beta(current.alpha + ones, current.beta + zeros))
+        total += log_gain(codes, weights, components, base, before, after)
+        change = prior.log_density(weights, components) - start.log_density(weights, components)
+        total += (after - before) * change
+        for counts in (rows, ones, zeros):
+            counts[:] = 0.0
+        uniforms = rng.random(codes.shape)
+        draw_counts(codes, weights, components, base, after, uniforms, rows, ones, zeros)
+        before = after
+    return total
+
+
+def _draw_simplex(counts: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    draws = np.maximum(rng.standard_gamma(counts), np.finfo(float).tiny)
+    return draws / draws.sum(axis=1, keepdims=True)
+
+
+def _inside(probability: np.ndarray) -> np.ndarray:
+    """Numbers that were rounded to 0 or 1, back inside."""
+    return np.clip(probability, np.finfo(float).tiny, 1 - np.finfo(float).epsneg)

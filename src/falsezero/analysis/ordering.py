@@ -1,0 +1,125 @@
+"""An order of rows and columns in which a table shows its components."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from falsezero.data.read import as_table
+from falsezero.data.table import Table
+
+__all__ = ["Ordering", "order_by_component", "ternary_coordinates"]
+
+
+@dataclass(frozen=True)
+class Ordering:
+    """What `order_by_component` returns; all entries are positions, none are labels.
+
+    Attributes
+    ----------
+    rows, columns : array of int
+        The table's rows (columns) in their new order.
+    components : array of int
+        Components in the order in which their rows and columns appear.
+    row_component, column_component : array of int
+        The strongest component of each row (column), in the *old* order.
+    """
+
+    rows: np.ndarray
+    columns: np.ndarray
+    components: np.ndarray
+    row_component: np.ndarray
+    column_component: np.ndarray
+
+    @property
+    def row_breaks(self) -> np.ndarray:
+        """Where, among the ordered rows, the next component begins."""
+        return np.flatnonzero(np.diff(self.row_component[self.rows])) + 1
+
+    @property
+    def column_breaks(self) -> np.ndarray:
+        """Where, among the ordered columns, the next component begins."""
+        return np.flatnonzero(np.diff(self.column_component[self.columns])) + 1
+
+    def apply(self, table: Any) -> Table:
+        """The table with its rows and columns in this order; labels travel along."""
+        known = as_table(table)
+        values = known.values[self.rows][:, self.columns]
+        return Table(values, known.rows[self.rows], known.columns[self.columns], known.name)
+
+
+def order_by_component(model: Any, table: Any, *, network: bool | None = None) -> Ordering:
+    """Put rows next to each other whose strongest component is the same, and columns likewise.
+
+    Components come in descending order of the ones they expect, sum_t b_kt, so that blank ones are
+    last; within a component the rows it explains best come first (Kabán and Bingham, Figs. 18-20).
+    The strongest component of a column is the one that makes most of its ones.
+
+    Parameters
+    ----------
+    model : fitted model with `components_` and `transform`
+    table : Table, array, sparse array or data frame
+    network : bool, optional
+        Whether rows and columns are the same nodes and share one order, that of the rows. Left out,
+        a square table whose rows and columns have the same labels (not mere numbers) is a network.
+
+    Examples
+    --------
+    >>> import falsezero as fz
+    >>> made = fz.datasets.make_aspect_bernoulli(60, 12, 3, concentration=0.05, random_state=0)
+    >>> model = fz.BinaryICA(3, random_state=0).fit(made.table)
+    >>> order = order_by_component(model, made.table)
+    >>> order.apply(made.table).shape, len(order.row_breaks)
+    ((60, 12), 2)
+    """
+    check_is_fitted(model)
+    known = as_table(table)
+    weights = np.asarray(model.transform(table))
+    components = np.argsort(-model.components_.sum(axis=1), kind="stable")
+    made = weights.mean(axis=0)[:, None] * model.components_
+    rows = _by_strongest(weights, components)
+    if network is None:
+        named = known.rows.dtype.kind not in "iu"
+        network = named and np.array_equal(known.rows, known.columns)
+    if network and known.shape[0] != known.shape[1]:
+        raise ValueError(
+            f"network=True needs the same nodes on both sides, but the table is {known.shape[0]} x "
+            f"{known.shape[1]}; leave network= out to order rows and columns apart."
+        )
+    columns = rows if network else _by_strongest(made.T, components)
+    strongest = weights.argmax(axis=1)
+    other = strongest if network else made.argmax(axis=0)
+    return Ordering(rows, columns, components, strongest, other)
+
+
+def _by_strongest(shares: np.ndarray, components: np.ndarray) -> np.ndarray:
+    """Items by the place of their strongest component, then by its share, largest first."""
+    strongest = shares.argmax(axis=1)
+    place = np.argsort(components)[strongest]
+    return np.lexsort((-shares.max(axis=1), place))
+
+
+def ternary_coordinates(weights: Any) -> np.ndarray:
+    """Points in a triangle with unit sides for weights on three components (Fig. 18).
+
+    Component 0 is the corner (0, 0), component 1 the corner (1, 0), component 2 the top.
+
+    >>> ternary_coordinates([[1, 0, 0], [0, 1, 0], [0, 0, 1], [1, 1, 0]]).round(3)
+    array([[0.   , 0.   ],
+           [1.   , 0.   ],
+           [0.5  , 0.866],
+           [0.5  , 0.   ]])
+    """
+    shares = np.asarray(weights, dtype=float)
+    if shares.ndim != 2 or shares.shape[1] != 3:
+        raise ValueError(
+            f"A triangle shows weights on 3 components, but these have shape {shares.shape}; fit "
+            "with n_components=3, or add components up."
+        )
+    total = shares.sum(axis=1, keepdims=True)
+    shares = np.divide(shares, total, out=np.full_like(shares, 1 / 3), where=total > 0)
+    corners = np.array([[0.0, 0.0], [1.0, 0.0], [0.5, np.sqrt(0.75)]])
+    return shares @ corners

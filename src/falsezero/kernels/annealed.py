@@ -1,0 +1,72 @@
+"""Gibbs draws of the convex Bernoulli model with its likelihood faded in.
+
+At share s a cell has probability (1 - s) base + s p, where p = sum_k w_k b_k is the model's and
+`base` that of its column alone: a cell is made by the column with some probability, else by one of
+the components.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from falsezero.kernels._jit import jit
+
+
+@jit
+def draw_counts(codes, weights, components, base, share, uniforms, rows, ones, zeros):
+    """Draw which component made each cell, if any did, and count.
+
+    The counts of components in each row, and of ones and zeros of each component and column, are
+    added to `rows`, `ones` and `zeros`; `uniforms` has one number in [0, 1) per cell.
+    """
+    n_rows, n_columns = codes.shape
+    last = weights.shape[1] - 1
+    for i in range(n_rows):
+        for t in range(n_columns):
+            code = codes[i, t]
+            if code == 2:
+                continue
+            p = _probability(code, weights[i], components[:, t])
+            column = base[t] if code == 1 else 1.0 - base[t]
+            left = uniforms[i, t] * ((1.0 - share) * column + share * p) / share
+            if left >= p:
+                continue
+            j = 0
+            while j < last:
+                b = components[j, t] if code == 1 else 1.0 - components[j, t]
+                left -= weights[i, j] * b
+                if left < 0.0:
+                    break
+                j += 1
+            rows[i, j] += 1.0
+            if code == 1:
+                ones[j, t] += 1.0
+            else:
+                zeros[j, t] += 1.0
+
+
+@jit
+def _probability(code, weights, components):
+    """Probability that the model gives to one cell's value."""
+    p = 0.0
+    for j in range(weights.shape[0]):
+        p += weights[j] * (components[j] if code == 1 else 1.0 - components[j])
+    return p
+
+
+@jit
+def log_gain(codes, weights, components, base, before, after):
+    """Log likelihood at share `after`, less that at share `before`."""
+    n_rows, n_columns = codes.shape
+    total = 0.0
+    for i in range(n_rows):
+        for t in range(n_columns):
+            code = codes[i, t]
+            if code == 2:
+                continue
+            p = _probability(code, weights[i], components[:, t])
+            column = base[t] if code == 1 else 1.0 - base[t]
+            # A share of the column keeps both above zero, except after the very last step.
+            top = max((1.0 - after) * column + after * p, 1e-300)
+            total += np.log(top / ((1.0 - before) * column + before * p))
+    return total
