@@ -32,6 +32,7 @@ _HOMES = {
     "falsezero.models.discrete_pca": ["DiscretePCA"],
     "falsezero.models.binary_ica": ["BinaryICA"],
     "falsezero.analysis.evidence": ["log_evidence"],
+    "falsezero.analysis.diagnostics": ["diagnose", "to_datatree"],
     "falsezero.analysis.ordering": ["order_by_component", "ternary_coordinates"],
     "falsezero.models.bernoulli_mixture": ["BernoulliMixture"],
     "falsezero.models.bernoulli_nmf": ["BernoulliNMF"],
@@ -39,6 +40,7 @@ _HOMES = {
     "falsezero.models.plsa": ["PLSA"],
     "falsezero.models.unigram_mixture": ["UnigramMixture"],
     "falsezero.models.noisy_or": ["NoisyOr"],
+    "falsezero.models.binary_matrix_factorization": ["BinaryMatrixFactorization"],
 }
 _MODULES = ["analysis", "data", "datasets", "inference", "models", "plot"]
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}

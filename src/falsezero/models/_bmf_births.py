@@ -8,9 +8,10 @@ from falsezero.kernels.bmf_birth import birth_scan
 from falsezero.models._bmf_likelihoods import Likelihood
 from falsezero.models._bmf_state import Cells, State
 
-_ROWS = 64
-"""Rows visited in one move: enough births for any table, at a cost that does not grow with it."""
-_ROOM = 16
+_ROWS = 3
+"""Rows visited in one move. Few: a new feature must spread over the rows it is for before the next
+one is born, or every row gets a feature of its own and the chain is stuck there."""
+_ROOM = 4
 
 
 def births_and_deaths(

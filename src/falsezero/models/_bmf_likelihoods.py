@@ -75,14 +75,18 @@ def weighted_precision(rows: np.ndarray, columns: np.ndarray, weight: np.ndarray
     matrix product.
     """
     k, m = rows.shape[1], columns.shape[1]
-    row_pairs = (rows[:, :, None] * rows[:, None, :]).reshape(len(rows), k * k)
-    first, second = np.triu_indices(m)
-    column_pairs = columns[:, first] * columns[:, second]
-    half = (row_pairs.T @ (weight @ column_pairs)).reshape(k, k, len(first))
-    full = np.empty((k, k, m, m))
-    full[:, :, first, second] = half
-    full[:, :, second, first] = half
-    return full.transpose(0, 2, 1, 3).reshape(k * m, k * m)
+    a, b = np.triu_indices(k)
+    c, d = np.triu_indices(m)
+    row_pairs, column_pairs = rows[:, a] * rows[:, b], columns[:, c] * columns[:, d]
+    if len(c) < len(a):
+        half = row_pairs.T @ (weight @ column_pairs)
+    else:
+        half = (row_pairs.T @ weight) @ column_pairs
+    some = np.empty((len(a), m, m))
+    some[:, c, d] = some[:, d, c] = half
+    full = np.empty((k, m, k, m))
+    full.transpose(0, 2, 1, 3)[a, b] = full.transpose(0, 2, 1, 3)[b, a] = some
+    return full.reshape(k * m, k * m)
 
 
 class _NormalWeights:
@@ -138,18 +142,20 @@ class Gaussian(_NormalWeights):
         kernels.masked_scan(*common, residual, cells.observed, basis, energy, state.precision, rng)
 
     def draw_weights(self, state: State, cells: Cells, rng: np.random.Generator) -> np.ndarray:
-        """W | U, V, X (section 3.1): by the eigenvectors of U'U and V'V where the table is whole.
+        """W | U, V, X (section 3.1) by the eigenvectors of U'U and V'V.
 
         The posterior precision theta (V'V x U'U) + phi I is diagonal in their product basis, so
-        that the K L x K L matrix is never formed.
+        that the K L x K L matrix is never formed. Cells not observed are drawn first and forgotten
+        afterwards: nothing but W is conditioned on them.
         """
         u, v = state.rows.on.astype(float), state.columns.on.astype(float)
+        values = cells.values
         if not cells.complete:
-            proposal = self.propose(u, v, cells, 0.0, state.weight_scale, state.precision)
-            return proposal.draw(rng)
+            drawn = self.simulate(state.predictor(), state.precision, rng)
+            values = np.where(cells.observed > 0, values, drawn)
         row_values, row_vectors = np.linalg.eigh(u.T @ u)
         column_values, column_vectors = np.linalg.eigh(v.T @ v)
-        linear = row_vectors.T @ (u.T @ cells.values @ v) @ column_vectors * state.precision
+        linear = row_vectors.T @ (u.T @ values @ v) @ column_vectors * state.precision
         precision = np.outer(row_values, column_values).clip(0) * state.precision
         precision += state.weight_scale
         rotated = linear / precision + rng.standard_normal(linear.shape) / np.sqrt(precision)

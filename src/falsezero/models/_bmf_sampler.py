@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,6 +25,9 @@ from falsezero.models._bmf_state import (
     harmonic,
 )
 
+_FEW = 0.3
+"""Concentration at the start: chains grow into the table better than they shrink to it."""
+
 Move = Callable[[State, Cells, Likelihood, np.random.Generator], State]
 
 
@@ -39,7 +42,7 @@ class Model:
     n_row_features: int = 0
     """K of the finite model, 0 for the Indian buffet process."""
     n_column_features: int = 0
-    priors: Priors = Priors()
+    priors: Priors = field(default_factory=Priors)
     n_split_merge: int = 1
     """Split or merge proposals of a sweep, on each side."""
 
@@ -163,8 +166,8 @@ class SamplerSteps:
         self.cells = cells
 
     def init(self, blocks: Blocks, rng: np.random.Generator) -> tuple[State, list[Nothing]]:
-        """Features and weights from the prior (section 4.1), the weights fitted once."""
-        state = draw_given(self.model, 1.0, 1.0, 1.0, 1.0, rng)
+        """Few features, and weights, from the prior (section 4.1); the weights fitted once."""
+        state = draw_given(self.model, _FEW, _FEW, 1.0, 1.0, rng)
         weights = self.model.likelihood.draw_weights(state, self.cells, rng)
         state = with_log_joint(state._replace(weights=weights), self.cells, self.model)
         return state, [Nothing()]

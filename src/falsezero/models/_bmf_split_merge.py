@@ -109,7 +109,7 @@ def _split(
         spare = rows.on.shape[1]
         on = np.pad(rows.on, ((0, 0), (0, 1)))
         weights = np.pad(state.weights, ((0, 1), (0, 0)))
-    on[np.ix_(part.rows, [feature, spare])] = parts
+    on[part.rows[:, None], [feature, spare]] = parts
     weights[[feature, spare]] = drawn
     ratio = there - here - log_scan + _prior_gain(rows, parts)
     if rows.finite:
@@ -123,7 +123,7 @@ def _merge(
     """A trial state with the two features in one, and the log acceptance ratio but for picks."""
     state, (keep, drop) = part.state, features
     rows = state.rows
-    parts = rows.on[np.ix_(part.rows, features)].astype(float)
+    parts = rows.on[part.rows[:, None], features].astype(float)
     present = (parts @ [1, 2]).astype(np.int64) - 1
     _, log_scan = _scan(part, _launch(part, rng), rng, present)
     here, _ = part.weigh(parts, state.weights[features], rng)

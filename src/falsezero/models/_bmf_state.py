@@ -156,8 +156,8 @@ def draw_features(
             column[i] = 1
             columns.append(column)
             counts.append(1)
-    on = np.array(columns, dtype=np.uint8).reshape(-1, n).T
-    return Features(_beside(fixed, on), fixed.shape[1], 0, concentration)
+    born = np.array(columns, dtype=np.uint8).reshape(-1, n).T
+    return Features(_beside(fixed, born), fixed.shape[1], 0, concentration)
 
 
 def _beside(fixed: np.ndarray, on: np.ndarray) -> np.ndarray:
