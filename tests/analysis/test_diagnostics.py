@@ -2,20 +2,22 @@
 
 import numpy as np
 import pytest
+from sklearn.base import BaseEstimator
 
 from falsezero.analysis.diagnostics import diagnose, stack_chains, to_datatree
 
 
-class Sampled:
+class Sampled(BaseEstimator):
     """A model with chains and nothing else."""
 
     def __init__(self, shift=0.0, n_chains=4, n_draws=400):
+        self.shift, self.n_chains, self.n_draws = shift, n_chains, n_draws
         rng = np.random.default_rng(0)
         self.chains_ = [
             {
                 "log_joint": rng.standard_normal(n_draws) + shift * number,
                 "n_features": np.full(n_draws, 3.0),
-                "weights": rng.standard_normal((n_draws, 2)) + [0, shift * number],
+                "weights": rng.standard_normal((n_draws, 2)) + np.array([0, shift * number]),
             }
             for number in range(n_chains)
         ]

@@ -37,7 +37,7 @@ def stack_chains(model: Any) -> dict[str, np.ndarray]:
     chains: Sequence[Mapping[str, Any]] | None = getattr(model, "chains_", None)
     if not chains:
         raise ValueError(
-            f"{type(model).__name__} has no chains to look at; they are kept by models that sample, "
+            f"{type(model).__name__} has no chains to look at; models that sample keep them, "
             'such as BinaryMatrixFactorization and DiscretePCA(inference="gibbs").'
         )
     names = [name for name in chains[0] if all(name in chain for chain in chains)]
