@@ -212,13 +212,12 @@ class PLSA(InformationCriteria, FactorModel):
         self.n_observed_ = blocks.n_observed
 
     def _log_likelihood(self, blocks: Blocks) -> float:
-        total = 0.0
+        total, columns = 0.0, np.ascontiguousarray(self.components_.T)
         for block in blocks:
             weights, csr = self.row_weights_[block.rows], block.csr
-            rows = np.repeat(np.arange(csr.shape[0]), np.diff(csr.indptr))
-            p = np.einsum("jk,jk->j", weights[rows], self.components_.T[csr.indices], dtype=float)
-            seen = self._seen(block, weights)[rows]
-            total += float((csr.data * np.log(np.maximum(p / seen, _TINY))).sum())
+            spare = np.zeros_like(weights), np.zeros_like(columns)
+            total += token_pass(csr.indptr, csr.indices, csr.data, weights, columns, *spare)
+            total -= float(_totals(block) @ np.log(self._seen(block, weights)))
         return total
 
     def _seen(self, block: Block, weights: np.ndarray) -> np.ndarray:

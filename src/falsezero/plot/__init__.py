@@ -6,12 +6,15 @@ from importlib import import_module
 from typing import Any
 
 _HOMES = {
+    "BoxesDisplay": "curves",
     "ComponentBarsDisplay": "component_bars",
     "ComponentHeatmapDisplay": "component_heatmap",
     "ComponentImagesDisplay": "component_images",
     "ConvergenceDisplay": "convergence",
+    "CurvesDisplay": "curves",
     "ExplanationDisplay": "explanation",
     "FeatureMatricesDisplay": "features",
+    "GroupedBarsDisplay": "curves",
     "ModelChoiceDisplay": "model_choice",
     "OrderedTableDisplay": "ordered_table",
     "PhantomWeightDisplay": "phantom_weight",

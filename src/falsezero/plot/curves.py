@@ -1,0 +1,109 @@
+"""Several methods side by side: curves with error bars, bars, and boxes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from falsezero.plot._canvas import Display, palette
+
+__all__ = ["BoxesDisplay", "CurvesDisplay", "GroupedBarsDisplay"]
+
+_MARKERS = "osD^vP*X"
+
+
+class CurvesDisplay(Display):
+    """A quantity against another, one curve a method, with error bars.
+
+    Parameters
+    ----------
+    curves : dict of name and (x, y) or (x, y, error)
+    x_label, y_label : str
+
+    Examples
+    --------
+    >>> display = CurvesDisplay({"AB": ([1, 2], [0.5, 0.7], [0.1, 0.1])}, "K", "rate").plot()
+    >>> display.ax_.get_xlabel()
+    'K'
+    """
+
+    def __init__(self, curves: Mapping[str, Any], x_label: str = "", y_label: str = ""):
+        self.curves = dict(curves)
+        self.x_label = x_label
+        self.y_label = y_label
+
+    def plot(self, ax: Any = None) -> CurvesDisplay:
+        """Draw all curves on one pair of axes."""
+        ax = self._begin(ax, (5.6, 3.6))
+        colours = palette(len(self.curves))
+        for i, (name, curve) in enumerate(self.curves.items()):
+            x, y, *error = (np.asarray(part, dtype=float) for part in curve)
+            style = {"marker": _MARKERS[i % len(_MARKERS)], "ms": 5, "color": colours[i]}
+            ax.errorbar(x, y, *error, label=name, capsize=3, lw=1.4, **style)
+        ax.set(xlabel=self.x_label, ylabel=self.y_label)
+        ax.spines[["top", "right"]].set_visible(False)
+        if len(self.curves) > 1:
+            ax.legend(fontsize=8, frameon=False)
+        return self
+
+
+class GroupedBarsDisplay(Display):
+    """A few distributions over the same things, one panel each.
+
+    Parameters
+    ----------
+    panels : dict of title and heights
+    x_label, y_label : str
+
+    Examples
+    --------
+    >>> len(GroupedBarsDisplay({"ones": [0.2, 0.8], "zeros": [0.9, 0.1]}).plot().axes_.flat)
+    2
+    """
+
+    def __init__(self, panels: Mapping[str, Any], x_label: str = "", y_label: str = ""):
+        self.panels = dict(panels)
+        self.x_label = x_label
+        self.y_label = y_label
+
+    def plot(self, ax: Any = None) -> GroupedBarsDisplay:
+        """Draw the panels side by side, all on one scale."""
+        panels = self._begin_panels(ax, 1, len(self.panels), (2.6 * len(self.panels), 2.6))
+        top = max(np.max(heights) for heights in self.panels.values())
+        for panel, (title, heights) in zip(panels.flat, self.panels.items(), strict=True):
+            panel.bar(np.arange(len(heights)), heights, color=palette(1)[0])
+            panel.set(ylim=(0, 1.05 * top), xlabel=self.x_label)
+            panel.set_title(title, fontsize=9)
+            panel.spines[["top", "right"]].set_visible(False)
+        panels.flat[0].set_ylabel(self.y_label)
+        return self
+
+
+class BoxesDisplay(Display):
+    """Distributions of one quantity in several groups, as boxes.
+
+    Parameters
+    ----------
+    groups : dict of name and values
+    y_label : str
+
+    Examples
+    --------
+    >>> BoxesDisplay({"a": [1, 2, 3], "b": [2, 3, 4]}, "age").plot().ax_.get_ylabel()
+    'age'
+    """
+
+    def __init__(self, groups: Mapping[str, Any], y_label: str = ""):
+        self.groups = dict(groups)
+        self.y_label = y_label
+
+    def plot(self, ax: Any = None) -> BoxesDisplay:
+        """Draw one box a group."""
+        ax = self._begin(ax, (1.5 + 0.9 * len(self.groups), 3.4))
+        ax.boxplot(list(self.groups.values()), tick_labels=list(self.groups))
+        ax.tick_params("x", labelrotation=30, labelsize=8)
+        ax.set_ylabel(self.y_label)
+        ax.spines[["top", "right"]].set_visible(False)
+        return self
