@@ -47,7 +47,7 @@ def test_objective_is_the_likelihood_with_plain_zeros_in_second_order(missing):
 
 def test_every_step_climbs_from_any_point():
     for seed in range(20):
-        _, blocks, W, F = sparse_problem(seed)
+        _, blocks, _, F = sparse_problem(seed)
         rng = np.random.default_rng(seed)
         steps = SparseSteps(ExactSteps(4, blocks, prior=float(seed % 2)))
         state, local = at(steps, blocks, rng.dirichlet(np.ones(4), 60), rng.random(F.shape) * 0.9)

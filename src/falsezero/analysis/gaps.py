@@ -45,9 +45,11 @@ def false_absences(
     Examples
     --------
     >>> import falsezero as fz
-    >>> digits = fz.datasets.make_digits_demo().table
-    >>> spoilt = fz.corrupt(digits, omit=0.4, random_state=0)
-    >>> model = fz.AspectBernoulli(10, random_state=0, tol=1e-5).fit(spoilt)
+    >>> clean = fz.datasets.make_aspect_bernoulli(
+    ...     400, 50, 3, concentration=0.1, shape=(0.2, 0.3), random_state=0
+    ... ).table
+    >>> spoilt = fz.corrupt(clean, omit=0.6, random_state=0)
+    >>> model = fz.AspectBernoulli(4, n_init=3, random_state=0).fit(spoilt)
     >>> doubtful = fz.false_absences(model, spoilt, n=100)
     >>> doubtful.columns
     ['row', 'column', 'probability', 'content', 'noise', 'causes']
@@ -84,18 +86,18 @@ def expand(model: Any, table: Any, *, rows: Any = None, keep: Any = None, n: int
     keep = resolve_keep(model, keep)
     row_labels, column_labels = labels_of(model, table)
     wanted = row_positions(row_labels, rows)
-    found: list[dict[str, Any]] = []
+    found: dict[int, list[dict[str, Any]]] = {}
     for block, weights in model.weights_by_block(table):
         inside = wanted[(wanted >= block.rows.start) & (wanted < block.rows.stop)]
         if not len(inside):
             continue
-        content, noise = _content_and_noise(model, weights, keep, 0)
+        content, noise = _content_and_noise(model, weights, keep_rows(keep, block.rows), 0)
         codes = block.codes
         for row in inside:
             i = row - block.start
             absent = np.flatnonzero(codes[i] == 0)
             best = absent[np.argsort(-noise[i, absent], kind="stable")[:n]]
-            found += [
+            found[row] = [
                 {
                     "row": row_labels[row],
                     "column": column_labels[t],
@@ -104,7 +106,8 @@ def expand(model: Any, table: Any, *, rows: Any = None, keep: Any = None, n: int
                 }
                 for t in best
             ]
-    return Tidy.from_rows(found, ["row", "column", "noise", "content"])
+    listed = [entry for row in wanted for entry in found[row]]
+    return Tidy.from_rows(listed, ["row", "column", "noise", "content"])
 
 
 def row_positions(labels: np.ndarray, wanted: Any) -> np.ndarray:

@@ -94,11 +94,13 @@ def find_phantoms(model: Any, *, threshold: float = 1 / 3) -> Phantoms:
     Examples
     --------
     >>> import falsezero as fz
-    >>> digits = fz.datasets.make_digits_demo().table
-    >>> spoilt = fz.corrupt(digits, omit=0.4, random_state=0)
-    >>> model = fz.AspectBernoulli(10, random_state=0, tol=1e-5).fit(spoilt)
-    >>> len(fz.find_phantoms(model).white)
-    1
+    >>> clean = fz.datasets.make_aspect_bernoulli(
+    ...     400, 50, 3, concentration=0.1, shape=(0.2, 0.3), random_state=0
+    ... ).table
+    >>> spoilt = fz.corrupt(clean, omit=0.6, random_state=0)
+    >>> model = fz.AspectBernoulli(4, n_init=3, random_state=0).fit(spoilt)
+    >>> fz.find_phantoms(model).kinds.tolist()
+    ['white', 'content', 'content', 'content']
     """
     check_is_fitted(model)
     if not hasattr(model, "cell_posterior"):

@@ -15,7 +15,7 @@ from scipy import sparse
 
 UNOBSERVED = np.uint8(2)
 _TILE_CELLS = 65536
-"""Cells in a dense tile: its few work arrays of doubles then stay in a core's second-level cache."""
+"""Cells in a dense tile: its few work arrays of doubles stay in a core's second-level cache."""
 
 _SPARSE_BLOCKS = 32
 """Blocks in a sparse table: few, because each brings its own sums over all columns."""
@@ -137,6 +137,21 @@ class Blocks(Sequence[Block]):
 
     def __iter__(self) -> Iterator[Block]:
         return iter(self._blocks)
+
+    def dense_rows(self, rows: np.ndarray) -> np.ndarray:
+        """Some rows of the table as floats, NaN where a cell was not observed."""
+        result = np.empty((len(rows), self.shape[1]))
+        for block in self:
+            inside = (rows >= block.rows.start) & (rows < block.rows.stop)
+            some = rows[inside] - block.start
+            if len(some):
+                part = block.values[some]
+                result[inside] = part.toarray() if sparse.issparse(part) else part
+                if block.missing is not None:
+                    blank = block.missing[some]
+                    blank = blank.toarray() if sparse.issparse(blank) else blank
+                    result[inside] = np.where(blank, np.nan, result[inside])
+        return result
 
     @cached_property
     def column_counts(self) -> tuple[np.ndarray, np.ndarray]:

@@ -34,6 +34,9 @@ from falsezero.models._sparse import SparseState, SparseSteps
 __all__ = ["AspectBernoulli"]
 
 
+_NEAR_A_ROW = 0.6
+
+
 class _Statistics(NamedTuple):
     """Additive over blocks: expected ones and zeros of each component and column."""
 
@@ -63,11 +66,18 @@ class ExactSteps:
         self.floor = floor_of(blocks.dtype)
 
     def init(self, blocks: Blocks, rng: np.random.Generator) -> tuple[Components, list[RowWeights]]:
-        """Weights uniform on the simplex, components uniform around the column means."""
+        """Weights uniform on the simplex; components half-way between a row and noise.
+
+        Starting each component near some row of the table finds better optima, and phantoms more
+        surely, than the uniform noise of the paper.
+        """
         n_rows, n_columns = blocks.shape
         weights = rng.dirichlet(np.ones(self.n_components), size=n_rows)
-        noise = rng.random((self.n_components, n_columns))
-        components = np.clip(2 * noise * self.column_mean, 0.0, 0.5 + 0.5 * noise)
+        picked = rng.choice(n_rows, self.n_components, replace=self.n_components > n_rows)
+        rows = blocks.dense_rows(picked)
+        rows = np.where(np.isnan(rows), self.column_mean, rows)
+        noise = 2 * rng.random((self.n_components, n_columns)) * self.column_mean
+        components = _NEAR_A_ROW * rows + (1 - _NEAR_A_ROW) * noise.clip(max=1.0)
         return self._clip(components.astype(blocks.dtype)), cut_rows(weights, blocks)
 
     def local_step(

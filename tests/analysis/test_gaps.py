@@ -1,0 +1,111 @@
+import numpy as np
+import pytest
+from tests.reference import convex as slow
+
+import falsezero as fz
+
+
+@pytest.fixture(scope="module")
+def case():
+    """A table with known omissions: content first, then each row wiped at its own rate."""
+    rng = np.random.default_rng(0)
+    W = rng.dirichlet(np.full(3, 0.2), 1500)
+    A = np.where(rng.random((3, 120)) < 0.4, 0.92, 0.04)
+    content = (rng.random((1500, 120)) < W @ A).astype(float)
+    wiped = rng.random(content.shape) < rng.uniform(0, 0.5, (1500, 1))
+    X = fz.as_table(
+        np.where(wiped, 0, content),
+        rows=[f"r{i}" for i in range(1500)],
+        columns=[f"c{i}" for i in range(120)],
+    )
+    model = fz.AspectBernoulli(4, n_init=3, random_state=0).fit(X)
+    return content, X, model
+
+
+def test_the_probability_of_a_false_absence_is_calibrated(case):
+    content, X, model = case
+    found = fz.false_absences(model, X, min_probability=0.05)
+    rows = [X.row(r) for r in found["row"]]
+    columns = [X.column(c) for c in found["column"]]
+    truth = content[rows, columns]
+    for low in (0.1, 0.3, 0.5, 0.7):
+        inside = (found["probability"] >= low) & (found["probability"] < low + 0.2)
+        assert inside.sum() > 200
+        assert abs(truth[inside].mean() - found["probability"][inside].mean()) < 0.1
+
+
+def test_best_come_first_and_only_zeros_are_listed(case):
+    _, X, model = case
+    found = fz.false_absences(model, X, n=50)
+    assert len(found) == 50
+    assert (np.diff(found["probability"]) <= 0).all()
+    dense = X.to_numpy()
+    assert all(
+        dense[X.row(r), X.column(c)] == 0
+        for r, c in zip(found["row"], found["column"], strict=True)
+    )
+    assert all(found["causes"])
+    ones = fz.false_presences(model, X, keep=[1, 1, 0.5, 1], n=20, min_probability=0)
+    assert all(
+        dense[X.row(r), X.column(c)] == 1 for r, c in zip(ones["row"], ones["column"], strict=True)
+    )
+
+
+def test_columns_agree_with_the_formulas(case):
+    _, X, model = case
+    keep = fz.find_phantoms(model).keep
+    found = fz.false_absences(model, X, n=5)
+    weights = np.asarray(model.transform(X))
+    q = slow.posterior(X.to_numpy(), weights, model.components_)
+    kept = weights * keep / (weights * keep).sum(axis=1, keepdims=True)
+    for row in found.to_rows():
+        n, t = X.row(row["row"]), X.column(row["column"])
+        assert row["noise"] == pytest.approx(q[n, t, keep == 0].sum())
+        assert row["content"] == pytest.approx(kept[n] @ model.components_[:, t])
+        assert row["probability"] == pytest.approx(row["noise"] * row["content"])
+
+
+def test_added_ones_are_listed_as_false_presences():
+    rng = np.random.default_rng(1)
+    W = rng.dirichlet(np.full(2, 0.2), 800)
+    A = np.where(rng.random((2, 40)) < 0.3, 0.9, 0.02)
+    clean = (rng.random((800, 40)) < W @ A).astype(float)
+    X = fz.corrupt(clean, add=0.4, random_state=0)
+    model = fz.AspectBernoulli(3, n_init=3, random_state=0).fit(X)
+    assert len(fz.find_phantoms(model).black) == 1
+    found = fz.false_presences(model, X, min_probability=0.8)
+    assert len(found) > 500
+    assert clean[found["row"], found["column"]].mean() < 0.2
+
+
+def test_expansion_lists_absent_columns_best_first(case):
+    _, X, model = case
+    found = fz.expand(model, X, rows=["r3", "r1"], n=4)
+    assert found["row"].tolist() == ["r3"] * 4 + ["r1"] * 4
+    dense = X.to_numpy()
+    assert all(dense[X.row(r["row"]), X.column(r["column"])] == 0 for r in found.to_rows())
+    assert (np.diff(found["noise"][:4]) <= 0).all()
+
+
+def test_unknown_rows_are_named(case):
+    _, X, model = case
+    with pytest.raises(ValueError, match="no row 'Atlantis'"):
+        fz.expand(model, X, rows=["Atlantis"])
+
+
+def test_explanations_are_the_posterior_of_equation_four(case):
+    _, X, model = case
+    causes = fz.explain(model, X, rows=["r5", "r700"], columns=["c0", "c9"], top=4, min_posterior=0)
+    assert len(causes) == 2 * 2 * 4
+    q = slow.posterior(X.to_numpy(), np.asarray(model.transform(X)), model.components_)
+    for row in causes.to_rows():
+        expected = q[X.row(row["row"]), X.column(row["column"]), row["component"]]
+        assert row["posterior"] == pytest.approx(expected, abs=1e-12)
+        assert row["value"] == X.to_numpy()[X.row(row["row"]), X.column(row["column"])]
+
+
+def test_cells_not_observed_have_no_explanation():
+    X = np.array([[1, 0, np.nan], [0, 1, 1], [1, np.nan, 0]])
+    model = fz.AspectBernoulli(2, random_state=0).fit(X)
+    causes = fz.explain(model, X, top=1)
+    assert len(causes) == 7

@@ -1,0 +1,172 @@
+"""Every model, one contract: a new one is found by its name in `falsezero.models.MODELS`."""
+
+import warnings
+from importlib.util import find_spec
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.estimator_checks import check_estimator
+
+import falsezero as fz
+from falsezero.models import MODELS, model_class
+
+BINARY = ["aspect-bernoulli", "binary-ica", "noisy-or", "bernoulli-mixture", "logistic-pca"]
+BINARY += ["bernoulli-nmf"]
+COUNT = ["discrete-pca", "plsa", "unigram-mixture"]
+OPTIMISED = [name for name in BINARY + COUNT if find_spec(MODELS[name].partition(":")[0])]
+CONVEX = [name for name in OPTIMISED if hasattr(model_class(name), "cell_posterior")]
+TAKES_NAN = [name for name in BINARY if name in OPTIMISED]
+
+quick = settings(
+    max_examples=25, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True
+)
+
+
+def make(name, **options):
+    """A small, quick instance of a model."""
+    defaults = {"n_components": 3, "max_iter": 60, "random_state": 0}
+    model = model_class(name)(**{**defaults, **options})
+    if "binarize" in model.get_params():
+        model.set_params(binarize=0.0)
+    return model
+
+
+def table(seed=0, shape=(40, 12)):
+    rng = np.random.default_rng(seed)
+    p = rng.dirichlet(np.ones(2), shape[0]) @ rng.random((2, shape[1]))
+    return (rng.random(shape) < p).astype(float)
+
+
+@pytest.fixture(autouse=True)
+def _no_convergence_warnings():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        yield
+
+
+@pytest.mark.parametrize("name", OPTIMISED)
+def test_scikit_learn_accepts_it(name):
+    # Its sparse check counts on four columns of predict_proba where there is one.
+    check_estimator(make(name, n_components=4))
+
+
+@pytest.mark.parametrize("name", OPTIMISED)
+def test_the_objective_never_falls(name):
+    model = make(name, max_iter=200).fit(table())
+    history = model.history_
+    assert len(history) > 3
+    for before, after in pairwise(history):
+        if not after.get("rebased"):
+            slack = 1e-8 * abs(before["objective"])
+            assert after["objective"] >= before["objective"] - slack
+
+
+@pytest.mark.parametrize("name", OPTIMISED)
+def test_the_same_seed_gives_the_same_fit(name):
+    one, two = (make(name, random_state=3).fit(table()) for _ in range(2))
+    np.testing.assert_array_equal(one.components_, two.components_)
+    other = make(name, random_state=4).fit(table())
+    assert one.components_.shape == other.components_.shape
+
+
+@pytest.mark.parametrize("name", OPTIMISED)
+def test_parameters_are_stored_untouched(name):
+    model = make(name)
+    before = {key: repr(value) for key, value in model.get_params().items()}
+    twin = clone(model).fit(table())
+    assert {key: repr(value) for key, value in twin.get_params().items()} == before
+
+
+@pytest.mark.parametrize("name", OPTIMISED)
+def test_labels_come_out_where_labels_went_in(name):
+    labels = [f"site {i}" for i in range(40)]
+    names = [f"genus {i}" for i in range(12)]
+    given_table = fz.as_table(table(), rows=labels, columns=names)
+    model = make(name).fit(given_table)
+    assert list(model.feature_names_in_) == names
+    weights = model.transform(given_table)
+    assert list(weights.rows) == labels
+    clean = model.reconstruct(given_table)
+    assert list(clean.columns) == names
+    assert list(clean.rows) == labels
+
+
+@pytest.mark.parametrize("name", OPTIMISED)
+def test_a_saved_fit_is_the_same_fit(name, tmp_path):
+    model = make(name).fit(table())
+    fz.save(model, tmp_path / "model.fz")
+    back = fz.load(tmp_path / "model.fz")
+    assert type(back) is type(model)
+    np.testing.assert_array_equal(back.components_, model.components_)
+    np.testing.assert_allclose(back.transform(table(1)), model.transform(table(1)))
+    np.testing.assert_allclose(back.score_samples(table(1)), model.score_samples(table(1)))
+
+
+@pytest.mark.parametrize("name", OPTIMISED)
+def test_sparse_input_means_the_same_table(name):
+    dense = make(name).fit(table())
+    thin = make(name).fit(sparse.csr_array(table()))
+    np.testing.assert_allclose(thin.objective_, dense.objective_, rtol=1e-6)
+
+
+cells = st.sampled_from([0.0, 1.0])
+maybe = st.sampled_from([0.0, 1.0, np.nan])
+shapes = st.tuples(st.integers(1, 6), st.integers(1, 6))
+
+
+def whole(model, X):
+    """Fit, transform, reconstruct and score, all of it finite."""
+    model.fit(X)
+    for result in (
+        model.components_,
+        model.transform(X),
+        model.reconstruct(X),
+        model.score_samples(X),
+        model.objective_,
+    ):
+        assert np.isfinite(result).all()
+    return model
+
+
+@pytest.mark.parametrize("name", OPTIMISED)
+@quick
+@given(data=st.data())
+def test_no_table_is_too_odd(name, data):
+    shape = data.draw(shapes)
+    entries = maybe if name in TAKES_NAN else cells
+    X = data.draw(arrays(float, shape, elements=entries))
+    whole(make(name, max_iter=15, n_components=data.draw(st.integers(1, 4))), X)
+
+
+@pytest.mark.parametrize("name", OPTIMISED)
+@pytest.mark.parametrize("fill", [0.0, 1.0])
+@pytest.mark.parametrize("shape", [(1, 5), (5, 1), (1, 1), (4, 6)])
+def test_constant_tables_are_no_trouble(name, fill, shape):
+    model = whole(make(name, n_components=5), np.full(shape, fill))
+    if name in BINARY:
+        expected = model.reconstruct(np.full(shape, fill))
+        assert np.abs(expected - fill).max() < 0.5
+
+
+@pytest.mark.parametrize("name", CONVEX)
+@quick
+@given(data=st.data())
+def test_denoising_survives_any_table(name, data):
+    X = data.draw(arrays(float, data.draw(shapes), elements=maybe))
+    model = make(name, max_iter=15, n_components=2).fit(X)
+    keep = [1.0, 0.5]
+    clean = fz.denoise(model, X, keep=keep)
+    assert np.isfinite(clean.probability.to_numpy()).all()
+    assert set(np.unique(clean.binary.to_numpy())) <= {0.0, 1.0}
+    for found in (fz.false_absences, fz.false_presences):
+        doubtful = found(model, X, keep=keep, min_probability=0.0)
+        assert np.isfinite(doubtful["probability"]).all()
+    causes = fz.explain(model, X)
+    assert np.isfinite(causes["posterior"]).all()
