@@ -14,6 +14,8 @@ from falsezero import BernoulliMixture
 from falsezero.datasets import make_aspect_bernoulli
 
 COMPONENTS = 15
+SAME = 1e-6
+"""Relative difference in log likelihood that counts as the same optimum."""
 
 
 def run(quick: bool) -> list[dict[str, Any]]:
@@ -34,6 +36,7 @@ def run(quick: bool) -> list[dict[str, Any]]:
                 warnings.simplefilter("ignore")
                 seconds, fitted = timed(lambda m=model, t=table: m.fit(t), 1)
                 target = fitted.score(table) * len(table)
+                target -= SAME * abs(target)
             rival.append(seconds)
             ours.append(_seconds_to(table, target, seed))
         note = "2000 x 240, 15 components, median over seeds, our restarts counted"

@@ -13,8 +13,9 @@ import numpy as np
 
 from falsezero.base import FactorModel, Interval, StrOptions
 from falsezero.data.blocks import Block, Blocks
+from falsezero.inference import tree
 from falsezero.inference.contract import Point
-from falsezero.models._convex import RowWeights, floor_of, uniform_rows, within
+from falsezero.models._convex import RowWeights, floor_of, within
 from falsezero.models._mixture import TINY, Mixture, MixtureModel, MixtureStatistics, MixtureSteps
 
 __all__ = ["BernoulliMixture"]
@@ -36,19 +37,18 @@ class BernoulliSteps(MixtureSteps):
         self.floor = floor_of(blocks.dtype)
 
     def init(self, blocks: Blocks, rng: np.random.Generator) -> tuple[Mixture, list[RowWeights]]:
-        """Components half way between the column means and rows drawn at random."""
-        n_rows, k = blocks.shape[0], self.n_components
-        chosen = np.sort(rng.choice(n_rows, size=k, replace=k > n_rows))
-        components = np.tile(self.column_mean, (k, 1))
-        for block in blocks:
-            inside = (chosen >= block.rows.start) & (chosen < block.rows.stop)
-            rows = chosen[inside] - block.start
-            drawn = _dense(block.values, rows)
-            known = 1.0 if block.missing is None else 1.0 - _dense(block.missing, rows)
-            components[inside] += 0.5 * known * (drawn - components[inside])
-        jitter = 1 + 0.1 * rng.random(components.shape)
-        proportions = np.full(k, 1 / k, blocks.dtype)
-        return Mixture(proportions, self._clip(components * jitter)), uniform_rows(blocks, k)
+        """Components that belong to random responsibilities: all near the column means.
+
+        From there EM finds the best optimum more often than from rows drawn at random.
+        """
+        k, dtype = self.n_components, blocks.dtype
+        local = [RowWeights(_random_shares(rng, b.shape[0], k).astype(dtype)) for b in blocks]
+        start = Mixture(np.full(k, 1 / k, dtype), np.tile(self.column_mean, (k, 1)))
+        parts = []
+        for block, rows in zip(blocks, local, strict=True):
+            counts = self.counts(block, rows.weights, start)
+            parts.append(MixtureStatistics(*counts, rows.weights.sum(axis=0), 0.0))
+        return self.global_step(tree.total(parts), start, rng), local
 
     def log_joint(self, block: Block, state: Mixture) -> np.ndarray:
         """log pi_k + sum of x log a + (1 - x) log(1 - a) over the observed cells."""
@@ -93,9 +93,9 @@ class BernoulliSteps(MixtureSteps):
         return np.clip(components, self.floor, 1 - self.floor)
 
 
-def _dense(values: Any, rows: np.ndarray) -> np.ndarray:
-    picked = values[rows]
-    return np.asarray(picked if isinstance(picked, np.ndarray) else picked.toarray(), dtype=float)
+def _random_shares(rng: np.random.Generator, n_rows: int, k: int) -> np.ndarray:
+    shares = rng.random((n_rows, k))
+    return shares / shares.sum(axis=1, keepdims=True)
 
 
 class BernoulliMixture(MixtureModel):
