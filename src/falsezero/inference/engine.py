@@ -91,7 +91,7 @@ def optimise(
         if checkpoint is not None:
             checkpoint.keep_best(number + 1, best)
     assert best is not None
-    if not best.converged:
+    if not best.converged and best.n_iter >= max_iter:
         warnings.warn(
             f"The fit did not settle within max_iter={max_iter} iterations; "
             "raise max_iter, or tol if a rougher answer will do.",

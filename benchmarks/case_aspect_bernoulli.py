@@ -1,0 +1,246 @@
+"""AspectBernoulli against nbmf-mm: per iteration, to equal likelihood, held out, and sparse."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import textwrap
+from typing import Any
+
+import numpy as np
+from nbmf_mm import NBMF
+from threadpoolctl import threadpool_limits
+
+import falsezero as fz
+from benchmarks.harness import row, timed
+from falsezero.backends import workers
+from falsezero.data.blocks import Blocks
+from falsezero.inference.contract import Point
+from falsezero.inference.engine import advancer
+from falsezero.models.aspect_bernoulli import ExactSteps
+
+OURS, RIVAL = "AspectBernoulli", "nbmf-mm"
+
+
+def run(quick: bool) -> list[dict[str, Any]]:
+    """All comparisons; the quick form leaves out the large tables."""
+    with threadpool_limits(1, user_api="blas"):
+        rows = [
+            _iteration(2000, 240, 15, n_jobs=1),
+            _products(2000, 240, 15),
+            *_to_equal_likelihood(n_jobs=1, n_iter=60 if quick else 361),
+        ]
+        if quick:
+            return rows
+        rows += [_products(5000, 2000, 50), *_held_out()]
+    with threadpool_limits(2, user_api="blas"):
+        rows += [_iteration(2000, 240, 15, n_jobs=2), *_to_equal_likelihood(n_jobs=2, n_iter=361)]
+    rows += [*_sparse_iteration(), _sparse_against_exact(), _columns_doubled()]
+    return rows
+
+
+def drawn(n_rows: int, n_columns: int, k: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    """A table from the Aspect Bernoulli model at a density of about 0.29, and its probabilities."""
+    rng = np.random.default_rng(seed)
+    p = rng.dirichlet(np.full(k, 0.2), n_rows) @ rng.beta(0.5, 1.2, (k, n_columns))
+    return (rng.random(p.shape) < p).astype(float), p
+
+
+def _our_iterations(X: Any, k: int, n_jobs: int, n_iter: int) -> float:
+    """Seconds of one EM iteration."""
+    blocks = Blocks.cut(X)
+    steps = ExactSteps(k, blocks)
+    point = Point(*steps.init(blocks, np.random.default_rng(0)))
+    with workers(n_jobs, len(blocks)) as run_blocks:
+        advance = advancer(steps, blocks, run_blocks)
+        point, *_ = advance(point)
+
+        def some() -> None:
+            here = point
+            for _ in range(n_iter):
+                here, *_ = advance(here)
+
+        seconds, _ = timed(some, 7)
+    return seconds / n_iter
+
+
+def _iteration(n_rows: int, n_columns: int, k: int, n_jobs: int) -> dict[str, Any]:
+    X, _ = drawn(n_rows, n_columns, k)
+    ours = _our_iterations(X, k, n_jobs, 30)
+
+    def rival(n_iter: int) -> float:
+        return timed(lambda: NBMF(k, max_iter=n_iter, tol=0, random_state=0).fit(X), 3)[0]
+
+    rival(5)
+    theirs = (rival(45) - rival(5)) / 40
+    case = f"AB iteration {n_rows} x {n_columns}, K={k}, {n_jobs} threads"
+    return row(case, OURS, RIVAL, "seconds an iteration", ours, theirs)
+
+
+def _products(n_rows: int, n_columns: int, k: int) -> dict[str, Any]:
+    """One iteration against the bare matrix products of the same pass, whole table at once."""
+    X, _ = drawn(n_rows, n_columns, k)
+    ours = _our_iterations(X, k, 1, 30 if n_rows < 3000 else 3)
+    rng = np.random.default_rng(0)
+    W, F = rng.dirichlet(np.ones(k), n_rows), rng.random((k, n_columns))
+
+    def products() -> None:
+        W @ F
+        W.T @ X
+        W.T @ X
+        X @ F.T
+
+    products()
+    bare, _ = timed(products, 15)
+    case = f"AB pass {n_rows} x {n_columns}, K={k}"
+    return row(case, OURS, "bare matrix products", "seconds a pass", ours, bare, "want > 0.5")
+
+
+def _to_equal_likelihood(n_jobs: int, n_iter: int) -> list[dict[str, Any]]:
+    """Seconds until the log likelihood that nbmf-mm ends at, with and without its prior."""
+    X, _ = drawn(2000, 240, 15)
+    rows = []
+    for prior, label in ((1.2, "defaults"), (1.0, "alpha = beta = 1")):
+        rival = NBMF(15, alpha=prior, beta=prior, max_iter=n_iter, random_state=0)
+        theirs, _ = timed(lambda rival=rival: rival.fit(X), 1)
+        P = np.clip(rival.W_ @ rival.components_, 1e-12, 1 - 1e-12)
+        target = np.log(np.where(X == 1, P, 1 - P)).sum()
+
+        def ours(target: float = target) -> Any:
+            reach = fz.AspectBernoulli(
+                15,
+                tol=0,
+                max_iter=5000,
+                random_state=0,
+                n_jobs=n_jobs,
+                callback=lambda row: row["objective"] >= target,
+            )
+            return reach.fit(X)
+
+        ours()
+        seconds, model = timed(ours, 3)
+        case = f"AB to equal likelihood, {n_jobs} threads, {label}"
+        note = f"log likelihood {model.log_likelihood_ / X.size:.4f} against {target / X.size:.4f}"
+        rows.append(row(case, OURS, RIVAL, "seconds", seconds, theirs, note))
+    return rows
+
+
+def _held_out() -> list[dict[str, Any]]:
+    """Mean log likelihood of hidden cells; the ratio is theirs to ours, so above one is better."""
+    X, truth = drawn(2000, 240, 15)
+    hidden = np.random.default_rng(1).random(X.shape) < 0.1
+    shown = np.where(hidden, np.nan, X)
+
+    def score(P: np.ndarray) -> float:
+        P = np.clip(P[hidden], 1e-6, 1 - 1e-6)
+        return float(np.log(np.where(X[hidden] == 1, P, 1 - P)).mean())
+
+    rival = NBMF(15, max_iter=500, random_state=0).fit(X, mask=(~hidden).astype(float))
+    theirs = score(rival.W_ @ rival.components_)
+    rows = []
+    for prior in (0.0, 2.0):
+        model = fz.AspectBernoulli(15, prior=prior, random_state=0).fit(shown)
+        ours = score(model.reconstruct(shown))
+        case = f"AB held-out cells, prior={prior:g}"
+        note = f"the truth has {score(truth):.4f}"
+        rows.append(row(case, OURS, RIVAL, "mean log likelihood", ours, theirs, note))
+    return rows
+
+
+SPARSE_TABLE = """
+import resource, sys, time
+import numpy as np
+from scipy import sparse
+
+def drawn(n_rows, n_columns, k, density, seed=0):
+    rng = np.random.default_rng(seed)
+    W = rng.dirichlet(np.full(k, 0.2), n_rows)
+    F = rng.beta(0.15, 3.0, (k, n_columns))
+    F = np.minimum(F * density / (W.mean(axis=0) @ F).mean(), 0.95)
+    parts = []
+    for i in range(0, n_rows, 500):
+        p = (W[i : i + 500] @ F).astype(np.float32)
+        parts.append(sparse.csr_array(rng.random(p.shape, dtype=np.float32) < p))
+    return sparse.vstack(parts, format="csr", dtype=float)
+
+def peak():
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+"""
+
+
+def _measure(program: str) -> list[float]:
+    """Run a program in a process of its own (for its memory) and read the numbers it prints."""
+    code = SPARSE_TABLE + textwrap.dedent(program)
+    result = subprocess.run(
+        [sys.executable, "-c", code], check=True, capture_output=True, text=True
+    )
+    return [float(word) for word in result.stdout.split()]
+
+
+_FIT = """
+    import falsezero as fz, warnings
+    warnings.simplefilter("ignore")
+    X = drawn({n_rows}, {n_columns}, 20, {density})
+    fz.AspectBernoulli(20, solver="sparse", max_iter=2).fit(X[:3000])
+    before = peak()
+    model = fz.AspectBernoulli(20, solver="sparse", tol=0, max_iter={n_iter}, random_state=0).fit(X)
+    seconds = np.array([row["seconds"] for row in model.history_])
+    print(np.median(np.diff(seconds)), seconds[-1], peak(), before, model.log_likelihood_, X.nnz)
+"""
+
+
+def _sparse_iteration() -> list[dict[str, Any]]:
+    """20000 x 2000 at 2 % ones, where nbmf-mm makes the table dense."""
+    ours, _, memory, *_ = _measure(
+        _FIT.format(n_rows=20000, n_columns=2000, density=0.02, n_iter=25)
+    )
+    theirs, their_memory = _measure(
+        """
+        from nbmf_mm import NBMF
+        X = drawn(20000, 2000, 20, 0.02)
+        began = time.perf_counter()
+        NBMF(20, max_iter=5, tol=0, random_state=0).fit(X)
+        print((time.perf_counter() - began) / 5, peak())
+        """
+    )
+    case = "AB sparse 20000 x 2000, 2 % ones, K=20"
+    return [
+        row(case, OURS, RIVAL, "seconds an iteration", ours, theirs),
+        row(case, OURS, RIVAL, "peak MB", memory, their_memory),
+    ]
+
+
+def _sparse_against_exact() -> dict[str, Any]:
+    """100000 x 10000 at 0.2 % ones: the sparse solver against our own exact pass."""
+    ours, _, memory, before, _, nnz = _measure(
+        _FIT.format(n_rows=100_000, n_columns=10_000, density=0.002, n_iter=20)
+    )
+    (exact,) = _measure(
+        """
+        from falsezero.data.blocks import Blocks
+        from falsezero.models.aspect_bernoulli import ExactSteps
+        X = drawn(100_000, 10_000, 20, 0.002)
+        blocks = Blocks.cut(X)
+        steps = ExactSteps(20, blocks)
+        state, local = steps.init(blocks, np.random.default_rng(0))
+        steps.local_step(blocks[0], local[0], state, None)
+        began = time.perf_counter()
+        steps.local_step(blocks[1], local[1], state, None)
+        print((time.perf_counter() - began) * len(blocks))
+        """
+    )
+    size = (nnz * 12 + 110_000 * 20 * 8) / 1e6
+    note = f"peak {memory - before:.0f} MB above the data, input and factors {size:.0f} MB"
+    case = "AB sparse 100000 x 10000, 0.2 % ones, K=20"
+    return row(case, "sparse solver", "exact pass", "seconds an iteration", ours, exact, note)
+
+
+def _columns_doubled() -> dict[str, Any]:
+    """Twice the columns at the same number of ones: seconds of 20 iterations."""
+    _, narrow, *_ = _measure(
+        _FIT.format(n_rows=100_000, n_columns=10_000, density=0.002, n_iter=20)
+    )
+    _, wide, *_ = _measure(_FIT.format(n_rows=100_000, n_columns=20_000, density=0.001, n_iter=20))
+    case = "AB sparse, columns doubled at equal ones"
+    return row(case, "20000 columns", "10000 columns", "seconds", wide, narrow, "want > 0.83")
