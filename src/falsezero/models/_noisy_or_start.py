@@ -33,7 +33,7 @@ LINK = 0.05
 
 def search_sources(n_sources: int, blocks: Blocks, rng: np.random.Generator) -> Sources:
     """The best of some short runs on a draw of the rows, by the bound."""
-    some = _some_rows(blocks, max(1000, min(4 * blocks.shape[1], 10_000)), rng)
+    some = _some_rows(blocks, max(1000, min(2 * blocks.shape[1], 4000)), rng)
     short = TruncatedSteps(n_sources, some)
     runs = [_thinned(short, some, rng) for _ in range(_RUNS)]
     best = max(runs, key=lambda run: run.objective)
