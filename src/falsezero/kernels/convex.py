@@ -171,7 +171,5 @@ def convex_pass(
     narrow = weights.astype(_SINGLE)
     row_stat = u @ ones.T.astype(_SINGLE, order="C")
     row_stat += v @ zeros.T.astype(_SINGLE, order="C")
-    w_ones, w_zeros, row_stat = (
-        part.astype(dtype) for part in (narrow.T @ u, narrow.T @ v, row_stat)
-    )
+    w_ones, w_zeros = (narrow.T @ u).astype(dtype), (narrow.T @ v).astype(dtype)
     return ConvexStatistics(w_ones, w_zeros, row_stat, log_likelihood)

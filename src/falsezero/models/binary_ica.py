@@ -129,8 +129,11 @@ class VariationalEM:
         self, block: Block, local: Any, weights: np.ndarray, seen: ConvexStatistics
     ) -> Any:
         """Eq. 12; a row without any observed cell keeps the weights that it has."""
-        new = np.where(block.observed[:, None] > 0, weights * seen.row_stat, weights)
-        return RowWeights(normalise_rows(new))
+        new = weights * seen.row_stat
+        if block.missing is not None:
+            new = np.where(block.observed[:, None] > 0, new, weights)
+        new /= new.sum(axis=1, keepdims=True)
+        return RowWeights(new)
 
     def global_step(self, stats: _Statistics, state: Sources, rng: Any) -> Sources:
         """Eqs. 10-11."""
