@@ -61,7 +61,6 @@ function readCells({ bitmap, ones, missing }, count) {
 
 // -- arithmetic -----------------------------------------------------------------------------------
 
-const EMPTY = 1e-10;
 const SURE = 1 - 1e-9;
 
 // Probabilities of every cell, kept up to date while the sliders move. `sum` holds, per cell, what
@@ -79,6 +78,7 @@ export class Fit {
     this.A = read(this.components, t, "component");
     this.convex = this.link === "convex";
     if (this.convex) this.normaliseWeights();
+    this.W.forEach((w, i) => w.forEach((_, r) => (w[r] += this.trace[i] ?? 0)));
     this.sum = new Float32Array(n * t);
     this.mass = new Float64Array(n);
     this.unit = new Float64Array(n);
@@ -86,7 +86,6 @@ export class Fit {
     this.versions = new Uint32Array(n);
     this.moves = new Uint16Array(n);
     this.version = 0;
-    this.shares();
     for (let r = 0; r < n; r++) this.exactRow(r);
     this.full = this.sum.slice();
     this.setAll(this.preset);
@@ -100,8 +99,7 @@ export class Fit {
     }
   }
 
-  // One row from scratch: rows that lost most of their weight would magnify rounding errors. Where
-  // all of it was removed, a row gets an even share of what is kept.
+  // One row from scratch: rows that lost most of their weight would magnify rounding errors.
   exactRow(r) {
     const { t, sum, keep } = this, from = r * t;
     this.applied.set(keep, r * this.k);
@@ -109,17 +107,7 @@ export class Fit {
     for (let c = 0; c < t; c++) sum[from + c] = this.base[c] ?? 0;
     this.mass[r] = 0;
     for (let k = 0; k < this.k; k++) this.shiftRow(r, k, 0, keep[k]);
-    this.unit[r] = this.mass[r];
-    if (!this.convex || this.mass[r] > EMPTY) return;
-    this.unit[r] = 1;
-    sum.set(this.share, from);
-  }
-
-  shares() {
-    const total = this.keep.reduce((a, b) => a + b, 0);
-    this.share = new Float32Array(this.t);
-    for (let k = 0; k < this.k && total; k++)
-      for (let c = 0; c < this.t; c++) this.share[c] += (this.keep[k] / total) * this.A[k][c];
+    this.unit[r] = this.mass[r] || 1;
   }
 
   shiftRow(r, k, before, after) {
@@ -137,24 +125,21 @@ export class Fit {
     if (value === this.keep[k]) return;
     this.keep[k] = value;
     this.version++;
-    this.shares();
   }
 
   // Bring a row up to date by adding what changed since it was last looked at.
   follow(r) {
     if (this.versions[r] === this.version) return;
-    const { k: count, applied, keep } = this, was = this.mass[r];
+    const { k: count, applied, keep } = this;
     this.versions[r] = this.version;
     this.moves[r]++;
-    if (this.convex && was <= EMPTY) return this.exactRow(r);
     for (let k = 0, at = r * count; k < count; k++, at++)
       if (applied[at] !== keep[k]) {
         this.shiftRow(r, k, applied[at], keep[k]);
         applied[at] = keep[k];
       }
-    this.unit[r] = this.mass[r];
-    if (this.convex && this.mass[r] < 0.05) this.exactRow(r);
-    else if (this.moves[r] > 200) this.exactRow(r);
+    this.unit[r] = this.mass[r] || 1;
+    if (this.moves[r] > 200 || (this.convex && this.mass[r] < 0.05)) this.exactRow(r);
   }
 
   setAll(keep) {
@@ -165,11 +150,12 @@ export class Fit {
   level(r, p) {
     this.follow(r);
     if (this.convex) return p * this.unit[r];
-    return this.link === "logistic" ? Math.log(p / (1 - p)) : -Math.log1p(-p);
+    return { logistic: Math.log(p / (1 - p)), tanh: 2 * Math.atanh(p), "noisy-or": -Math.log1p(-p) }[this.link];
   }
 
   toProbability(sum, r) {
-    const p = this.convex ? sum / this.unit[r] : this.link === "logistic" ? 1 / (1 + Math.exp(-sum)) : -Math.expm1(-sum);
+    const p = this.convex ? sum / this.unit[r] : this.link === "noisy-or" ? -Math.expm1(-sum)
+      : this.link === "tanh" ? Math.tanh(sum / 2) : 1 / (1 + Math.exp(-sum));
     return p > 0 ? (p < 1 ? p : 1) : 0;
   }
 
@@ -182,8 +168,7 @@ export class Fit {
   noise(r, c) {
     if (!this.convex) return 1;
     this.follow(r);
-    const at = r * this.t + c, one = this.cells[at] === 1, empty = this.mass[r] <= EMPTY;
-    const full = this.full[at], kept = empty ? 0 : this.sum[at];
+    const at = r * this.t + c, one = this.cells[at] === 1, full = this.full[at], kept = this.sum[at];
     const removed = one ? full - kept : 1 - this.mass[r] - full + kept;
     return Math.min(1, Math.max(0, removed / Math.max(one ? full : 1 - full, 1e-12)));
   }

@@ -6,7 +6,9 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.special import expit
 
+from falsezero.base import _TRACE as TRACE
 from falsezero.base import FactorModel
 
 __all__ = ["Factors", "factors_of"]
@@ -24,26 +26,34 @@ class Factors(NamedTuple):
     components: np.ndarray
     """Components x columns."""
     base: np.ndarray
-    """What a column has before any component speaks: -log(1 - leak), or a bias; may be empty."""
+    """What a column has before any component speaks: -log(1 - leak), or a bias."""
+    trace: np.ndarray
+    """What is added to a row's weights before they are renormalised; empty where they are not."""
 
 
-def _convex(weights: np.ndarray, components: np.ndarray, base: np.ndarray) -> np.ndarray:
-    return weights @ components
+def _convex(factors: Factors, keep: np.ndarray) -> np.ndarray:
+    kept = (factors.weights + factors.trace) * keep
+    return kept / kept.sum(axis=1, keepdims=True) @ factors.components
 
 
-def _noisy_or(weights: np.ndarray, components: np.ndarray, base: np.ndarray) -> np.ndarray:
-    off = np.log1p(-np.minimum(weights[:, :, None] * components, 1 - 1e-9)).sum(axis=1)
-    return -np.expm1(off - base)
+def _noisy_or(factors: Factors, keep: np.ndarray) -> np.ndarray:
+    loud = (factors.weights * keep)[:, :, None] * factors.components
+    return -np.expm1(np.log1p(-np.minimum(loud, 1 - 1e-9)).sum(axis=1) - factors.base)
 
 
-def _logistic(weights: np.ndarray, components: np.ndarray, base: np.ndarray) -> np.ndarray:
-    return 1 / (1 + np.exp(-(weights @ components + base)))
+def _logistic(factors: Factors, keep: np.ndarray) -> np.ndarray:
+    return expit((factors.weights * keep) @ factors.components + factors.base)
 
 
-_LINKS: dict[str, Callable[..., np.ndarray]] = {
+def _tanh(factors: Factors, keep: np.ndarray) -> np.ndarray:
+    return np.tanh((factors.weights * keep) @ factors.components / 2)
+
+
+_LINKS: dict[str, Callable[[Factors, np.ndarray], np.ndarray]] = {
     "convex": _convex,
     "noisy-or": _noisy_or,
     "logistic": _logistic,
+    "tanh": _tanh,
 }
 
 
@@ -51,37 +61,34 @@ def factors_of(model: Any, weights: np.ndarray) -> Factors:
     """The link whose arithmetic gives this model's own answer, found by trying.
 
     A page that disagreed with the model would be worse than no page, so a link is taken only where
-    it reproduces what the model expects of some rows. Models of counts expect a number, and the
-    page shows the probability that it is not zero.
+    it reproduces what the model expects of some rows, and of a row without any weight, after an
+    analyst's word on the components.
     """
-    some = weights[np.linspace(0, len(weights) - 1, min(_LOOK_AT, len(weights)), dtype=int)]
     components = np.asarray(model.components_, dtype=float)
-    base = _base(model, components.shape[1])
-    expected = np.asarray(model._expected(some), dtype=float)
-    for link, compute in _LINKS.items():
-        if link == "convex" and not _is_convex(model, some):
-            continue
-        if _fits(compute(some, components, base), expected):
-            return Factors(link, weights, components, base)
-    if _fits(some @ components, expected):
-        return Factors("at-least-once", weights, components, np.zeros(0))
+    n_components, n_columns = components.shape
+    some = weights[np.linspace(0, len(weights) - 1, min(_LOOK_AT, len(weights)), dtype=int)]
+    some = np.vstack([some, np.zeros(n_components)]).astype(float)
+    keep = np.linspace(0.25, 1, n_components)
+    if type(model).reconstruct is FactorModel.reconstruct:
+        expected = np.asarray(model._expected(model.reweigh(some, keep)), dtype=float)
+        for link, compute in _LINKS.items():
+            factors = Factors(link, some, components, *_extras(model, link, n_columns))
+            if np.abs(compute(factors, keep) - expected).max() < _AGREE:
+                return factors._replace(weights=weights)
     raise TypeError(
         f"explore knows models whose components add up, combine by noisy-or or pass through a "
         f"logistic curve; {type(model).__name__} does none of these."
     )
 
 
-def _is_convex(model: Any, some: np.ndarray) -> bool:
-    """Whether weights live on the simplex and are renormalised when a component is removed."""
-    return type(model).reweigh is FactorModel.reweigh and bool(np.allclose(some.sum(axis=1), 1))
-
-
-def _fits(computed: np.ndarray, expected: np.ndarray) -> bool:
-    return computed.shape == expected.shape and bool(np.abs(computed - expected).max() < _AGREE)
-
-
-def _base(model: Any, n_columns: int) -> np.ndarray:
-    if hasattr(model, "leak_"):
-        return -np.log1p(-np.broadcast_to(np.asarray(model.leak_, dtype=float), n_columns))
-    bias = getattr(model, "bias_", getattr(model, "intercept_", 0.0))
-    return np.broadcast_to(np.asarray(bias, dtype=float), n_columns)
+def _extras(model: Any, link: str, n_columns: int) -> tuple[np.ndarray, np.ndarray]:
+    """Base and trace, as far as a link has them."""
+    base, trace = np.zeros(n_columns), np.zeros(0)
+    if link == "convex":
+        trace = TRACE * (model.row_weights_.mean(axis=0) + np.finfo(float).tiny)
+    elif link == "noisy-or":
+        leak = np.minimum(np.asarray(getattr(model, "leak_", 0.0), dtype=float), 1 - 1e-9)
+        base = np.broadcast_to(-np.log1p(-leak), n_columns)
+    elif link == "logistic":
+        base = np.broadcast_to(np.asarray(getattr(model, "bias_", 0.0), dtype=float), n_columns)
+    return base, trace

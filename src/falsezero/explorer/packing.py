@@ -22,11 +22,13 @@ class Precision:
     Weights are stored as their fourth root. Taking out a component that has nearly all of a row
     magnifies the errors of the others by what they were divided by, and the root makes steps small
     where weights are small. With 1023 steps for weights and 255 for components a probability is
-    right to 1/255 where at least a tenth of the row is kept.
+    right to 1/255 where at least a tenth of the row is kept. Weights below `floor` are dropped:
+    they matter only to an analyst who takes nearly everything else of a row away.
     """
 
     weights: int
     components: int
+    floor: float = 0.0
 
 
 @dataclass

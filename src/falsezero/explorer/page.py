@@ -24,7 +24,13 @@ _MOST_CELLS = 20_000_000
 _MOST_BYTES = 400_000
 _BITMAP_FROM = 0.1
 """Share of ones from which a bit a cell packs better than the gaps between ones."""
-_PRECISIONS = (Precision(65535, 65535), Precision(1023, 255), Precision(511, 255))
+_PRECISIONS = (
+    Precision(65535, 65535),
+    Precision(1023, 255),
+    Precision(1023, 255, floor=1e-5),
+    Precision(511, 255, floor=1e-5),
+)
+"""The finest that makes a page below `_MOST_BYTES` is taken; the last one in any case."""
 
 
 def explore(
@@ -128,11 +134,10 @@ def _contents(
         "importance": _importance(factors).round(4).tolist(),
         "image_shape": None if image_shape is None else [int(side) for side in image_shape],
     }
-    ordered = Factors(
-        factors.link,
-        factors.weights[rows],
-        factors.components[:, columns],
-        factors.base[columns] if factors.base.size else factors.base,
+    ordered = factors._replace(
+        weights=factors.weights[rows],
+        components=factors.components[:, columns],
+        base=factors.base[columns],
     )
     return ordered, codes[np.ix_(rows, columns)], header, columns
 
@@ -152,7 +157,8 @@ def _bundle(
     title: str,
 ) -> Bundle:
     """Everything the page unpacks, in one order."""
-    weights, how_weights = quantise(factors.weights.T, precision.weights, power=4)
+    large = np.where(np.abs(factors.weights) < precision.floor, 0.0, factors.weights)
+    weights, how_weights = quantise(large.T, precision.weights, power=4)
     components, how_components = quantise(factors.components, precision.components)
     ones = codes == 1
     arrays = {"weights": weights, "components": components, "missing": gaps_of(codes == 2)}
@@ -165,5 +171,5 @@ def _bundle(
     how = {f"weight_{name}": value for name, value in how_weights.items()}
     how |= {f"component_{name}": value for name, value in how_components.items()}
     shape = [int(side) for side in codes.shape]
-    base = factors.base.round(6).tolist()
-    return Bundle({**header, **how, "title": title, "shape": shape, "base": base}, arrays)
+    small = {"base": factors.base.round(6).tolist(), "trace": factors.trace.tolist()}
+    return Bundle({**header, **how, **small, "title": title, "shape": shape}, arrays)

@@ -31,10 +31,10 @@ class PhantomWeightDisplay(Display):
     --------
     >>> import falsezero as fz
     >>> digits = fz.corrupt(fz.datasets.make_digits_demo().table, omit=0.4, random_state=0)
-    >>> model = fz.AspectBernoulli(10, tol=1e-5, random_state=0).fit(digits)
+    >>> model = fz.AspectBernoulli(10, tol=1e-4, n_init=4, random_state=0).fit(digits)
     >>> display = PhantomWeightDisplay.from_estimator(model, digits)
-    >>> all(correlation < 0 for correlation in display.correlations.values())
-    True
+    >>> [correlation < -0.5 for correlation in display.correlations.values()]
+    [True]
     """
 
     def __init__(self, n_ones: Any, weights: dict[int, np.ndarray], kinds: dict[int, str]):

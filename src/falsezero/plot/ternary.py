@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from falsezero.data.validate import labels_of
-from falsezero.plot._canvas import COLOURS, Display, palette, shorten
+from falsezero.plot._canvas import Display, palette, shorten
 
 __all__ = ["TernaryDisplay"]
 
@@ -80,13 +80,14 @@ class TernaryDisplay(Display):
         return self
 
     def _name_dots(self, ax: Any) -> None:
-        """Names of rows at the same place are stacked, not printed over each other."""
+        """Names of rows at the same place are stacked away from the edge, not over each other."""
         taken: dict[tuple[int, int], int] = {}
-        order = np.argsort(-self.coordinates[:, 1], kind="stable")
-        for n in order:
+        for n in np.argsort(-self.coordinates[:, 1], kind="stable"):
             x, y = self.coordinates[n]
             place = (round(8 * x), round(20 * y))
-            down = taken.get(place, 0)
-            taken[place] = down + 1
-            ax.annotate(shorten(self.rows[n], 14), (x, y), (5, 3 - 8 * down), fontsize=7,
-                        textcoords="offset points", color=COLOURS[7])  # fmt: skip
+            height = taken.get(place, 0)
+            taken[place] = height + 1
+            up = 8 if y < 0.3 else -8
+            offset = (6, 4 + up * height)
+            name = shorten(self.rows[n], 14)
+            ax.annotate(name, (x, y), offset, textcoords="offset points", fontsize=7)

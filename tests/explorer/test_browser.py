@@ -1,0 +1,168 @@
+"""The page in a real browser: its numbers, its sliders, its lists, its keys."""
+
+from __future__ import annotations
+
+import csv
+import re
+
+import numpy as np
+import pytest
+
+import falsezero as fz
+
+from .conftest import farthest
+
+GREY_LEVEL = 1 / 255
+
+
+@pytest.fixture(scope="module")
+def path(model, spoilt, tmp_path_factory):
+    return fz.explore(model, spoilt, tmp_path_factory.mktemp("page") / "explore.html")
+
+
+def test_numbers_are_those_of_denoise(open_page, path, model, spoilt) -> None:
+    page = open_page(path)
+    assert len(fz.find_phantoms(model).white) == 1
+    assert farthest(page, spoilt, fz.denoise(model, spoilt).probability) < GREY_LEVEL
+
+
+def test_sliders_are_keep(open_page, path, model, spoilt) -> None:
+    page = open_page(path)
+    keep = fz.find_phantoms(model).keep
+    for k, value in ((0, 1.0), (3, 0.25), (1, 0.0), (3, 0.5), (2, 0.0), (0, 0.1), (4, 0.0)):
+        page.get_by_label(f"Keep component {k}", exact=True).fill(str(value))
+        keep[k] = value
+    expected = fz.denoise(model, spoilt, keep=keep).probability
+    assert farthest(page, spoilt, expected) < GREY_LEVEL
+
+
+def test_one_component_alone(open_page, path, model, spoilt) -> None:
+    page = open_page(path)
+    for kept in (0, 1, 5):
+        keep = np.eye(10)[kept]
+        page.evaluate("k => document.querySelector('#falsezero').explorer.setAll(k)", keep.tolist())
+        expected = fz.denoise(model, spoilt, keep=keep).probability
+        assert farthest(page, spoilt, expected) < GREY_LEVEL
+
+
+def test_the_lists_are_false_absences_and_presences(open_page, path, model, spoilt) -> None:
+    page = open_page(path)
+    assert len(fz.false_absences(model, spoilt)) > 1000
+    for label, doubts in (
+        ("Doubtful zeros", fz.false_absences(model, spoilt)),
+        ("Doubtful ones", fz.false_presences(model, spoilt)),
+    ):
+        page.get_by_label(label).check()
+        with page.expect_download() as download:
+            page.get_by_role("button", name="Download all as CSV").click()
+        with open(download.value.path(), newline="") as stream:
+            rows = list(csv.DictReader(stream))
+        listed = {(row["row"], row["column"]): float(row["probability"]) for row in rows}
+        ours = zip(doubts["row"], doubts["column"].astype(str), strict=True)
+        expected = dict(zip(ours, doubts["probability"].tolist(), strict=True))
+        # Cells on the very edge of one half may fall either way by rounding.
+        clear = {cell for cell, p in expected.items() if p > 0.5 + GREY_LEVEL}
+        assert clear <= set(listed)
+        assert set(listed) <= set(fz_cells(model, spoilt, label))
+        assert all(abs(listed[cell] - expected[cell]) < GREY_LEVEL for cell in clear)
+        assert [float(r["probability"]) for r in rows] == sorted(listed.values(), reverse=True)
+        counted = page.locator(".count").inner_text()
+        assert f"{len(rows):,}" in counted if rows else counted.startswith("No ")
+
+
+def fz_cells(model, spoilt, label) -> list[tuple[str, str]]:
+    find = fz.false_absences if label == "Doubtful zeros" else fz.false_presences
+    found = find(model, spoilt, min_probability=0.5 - GREY_LEVEL)
+    return list(zip(found["row"].tolist(), found["column"].astype(str).tolist(), strict=True))
+
+
+def test_a_click_explains_a_cell(open_page, path, model, spoilt) -> None:
+    page = open_page(path)
+    page.locator(".doubts tbody button").first.click()
+    best = fz.false_absences(model, spoilt, n=1)
+    said = page.locator("#fz-why").inner_text()
+    assert "recorded 0" in said
+    assert "doubtful zero" in said
+    number = int(re.search(r"What speaks for a one\?\s+component (\d+)", said).group(1))
+    first = page.locator(".doubts tbody tr").first.inner_text()
+    assert first.split("\t")[0].strip() in said
+    if (best["row"][0], str(best["column"][0])) == tuple(first.split("\t")[:2]):
+        assert number == int(best["causes"][0].split()[0])
+
+
+def test_the_table_answers_to_the_keyboard(open_page, path) -> None:
+    page = open_page(path)
+    canvas = page.locator("#fz-table")
+    canvas.focus()
+    for key in ("ArrowDown", "ArrowDown", "ArrowRight", "+", "+", "Enter"):
+        page.keyboard.press(key)
+    cursor = page.evaluate("document.querySelector('#falsezero').explorer.picture.cursor")
+    assert cursor == [1, 1]
+    assert page.locator("#fz-why strong").count() == 1
+    assert page.evaluate("document.querySelector('#falsezero').explorer.picture.zoom") > 2
+    page.keyboard.press("0")
+    assert page.evaluate("document.querySelector('#falsezero').explorer.picture.zoom") == 1
+
+
+def test_everything_has_a_name_for_screen_readers(open_page, path) -> None:
+    page = open_page(path)
+    tree = page.locator("body").aria_snapshot()
+    assert len(re.findall(r'slider "Keep component \d"', tree)) == 10
+    assert 'radio "Differences" [checked]' in tree
+    assert "<digits> & co" in page.locator("h1").inner_text()
+    unnamed = [line for line in tree.splitlines() if re.search(r"- (button|slider|radio)$", line)]
+    assert unnamed == []
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_picture_shows_the_table_in_light_and_dark(open_page, path, spoilt, scheme) -> None:
+    page = open_page(path, color_scheme=scheme)
+    page.get_by_label("As recorded").check()
+    page.wait_for_timeout(100)
+    share = page.evaluate(
+        """() => {
+          const {picture} = document.querySelector("#falsezero").explorer, {image} = picture;
+          const data = image.getContext("2d").getImageData(0, 0, image.width, image.height).data;
+          const {paper, ink} = picture.colours;
+          let total = 0;
+          for (let i = 0; i < data.length; i += 4)
+            total += (data[i] - paper[0]) / (ink[0] - paper[0]);
+          return [total / (data.length / 4), paper[0] > ink[0]];
+        }"""
+    )
+    assert share[0] == pytest.approx(spoilt.density, abs=0.01)
+    assert share[1] == (scheme == "light")
+
+
+def test_unobserved_cells_and_a_table_without_noise(open_page, tmp_path) -> None:
+    drawn = fz.datasets.make_aspect_bernoulli(40, 12, 2, random_state=0).table.to_numpy()
+    drawn[3, 4] = np.nan
+    table = fz.Table(drawn)
+    model = fz.AspectBernoulli(2, random_state=0).fit(table)
+    page = open_page(fz.explore(model, table, tmp_path / "small.html", title="Plain"))
+    codes = page.evaluate("Array.from(document.querySelector('#falsezero').explorer.fit.cells)")
+    assert codes.count(2) == 1
+    assert codes.count(1) == table.n_ones
+    assert "no zero is doubted" in page.locator(".count").inner_text()
+    assert farthest(page, table, fz.denoise(model, table).probability) < GREY_LEVEL
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        fz.BernoulliMixture(3, random_state=0),
+        fz.BinaryICA(3, random_state=0),
+        fz.NoisyOr(3, random_state=0),
+        fz.LogisticPCA(2, tol=1e-3, random_state=0),
+        fz.BernoulliNMF(3, random_state=0),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+def test_other_models_compute_the_same(open_page, tmp_path, model) -> None:
+    table = fz.datasets.make_aspect_bernoulli(60, 12, 3, random_state=0).table
+    model.fit(table)
+    page = open_page(fz.explore(model, table, tmp_path / "other.html"))
+    keep = np.linspace(0.3, 1, len(model.components_))
+    for k, value in enumerate(keep):
+        page.get_by_label(f"Keep component {k}", exact=True).fill(f"{value:.2f}")
+    assert farthest(page, table, model.reconstruct(table, keep=keep.round(2))) < GREY_LEVEL
