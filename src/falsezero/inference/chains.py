@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from itertools import islice
+from threading import Event
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -46,6 +47,8 @@ def sample(
     the start of an iteration (the log joint, for most samplers).
     """
 
+    stop = Event()
+
     def run(seed: np.random.SeedSequence, number: int) -> Chain:
         rng = np.random.default_rng(seed)
         point = Point(*steps.init(blocks, rng))
@@ -65,10 +68,15 @@ def sample(
             history.append(row)
             if keeps:
                 kept.append(record(iteration.point))
-            if sum(bool(listener(row)) for listener in listeners):
+            if sum(bool(listener(row)) for listener in listeners) or stop.is_set():
                 break
         return Chain(kept, history, iteration.point)
 
     n_threads = min(effective_n_jobs(n_jobs), len(seeds))
     with threadpool_limits(limits=1, user_api="blas"), ThreadPoolExecutor(n_threads) as pool:
-        return list(pool.map(run, seeds, range(len(seeds))))
+        try:
+            return list(pool.map(run, seeds, range(len(seeds))))
+        except BaseException:
+            # An interrupt reaches one thread only; the others would first run to their end.
+            stop.set()
+            raise
