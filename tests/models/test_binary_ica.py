@@ -12,8 +12,9 @@ from falsezero.data.table import Table
 from falsezero.datasets import make_aspect_bernoulli
 from falsezero.inference.contract import Point
 from falsezero.inference.engine import advancer
+from falsezero.models._variational import VariationalBayes, VariationalEM
 from falsezero.models.aspect_bernoulli import AspectBernoulli
-from falsezero.models.binary_ica import BinaryICA, VariationalBayes, VariationalEM
+from falsezero.models.binary_ica import BinaryICA
 
 SHAPES = (0.5, 0.7)
 GAMMA0 = 0.8
