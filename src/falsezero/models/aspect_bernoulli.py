@@ -87,13 +87,16 @@ class ExactSteps:
         w = local.weights
         ones, zeros, row_stat, log_likelihood = fused_pass(block, w, state.components)
         share = self.prior / self.n_components
-        total = np.maximum(block.observed + self.prior, 1e-9)[:, None].astype(w.dtype)
-        new = (w * row_stat + share) / total
-        # A row without any observed cell keeps the weights that it has.
-        new = np.where(block.observed[:, None] + self.prior > 0, new, w)
-        log_prior = share * float(np.log(np.maximum(w, 1e-300)).sum()) if share else 0.0
-        stats = _Statistics(ones, zeros, log_likelihood, log_prior)
-        return RowWeights(normalise_rows(new)), stats
+        new = w * row_stat
+        log_prior = 0.0
+        if share:
+            new += w.dtype.type(share)
+            log_prior = share * float(np.log(np.maximum(w, 1e-300)).sum())
+        elif block.missing is not None:
+            # A row without any observed cell keeps the weights that it has.
+            new = np.where(block.observed[:, None] > 0, new, w)
+        new /= new.sum(axis=1, keepdims=True)
+        return RowWeights(new), _Statistics(ones, zeros, log_likelihood, log_prior)
 
     def global_step(self, stats: _Statistics, state: Components, rng: Any) -> Components:
         """Eqs. 10-11: the share of ones among what each component is responsible for."""
