@@ -6,7 +6,6 @@ import csv
 import io
 import json
 import sys
-from importlib.util import find_spec
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -68,14 +67,18 @@ def test_options_reach_the_model(run: Any, finds: Path, tmp_path: Path) -> None:
 def test_every_model_fits_saves_and_is_described(
     run: Any, finds: Path, tmp_path: Path, name: str
 ) -> None:
-    if find_spec(MODELS[name].partition(":")[0]) is None:
-        pytest.skip(f"{name} is not there yet")
     path = tmp_path / "model.fz"
     has = set(model_class(name)().get_params())
-    options = [("-k", 3), ("--restarts", 1), ("--max-iter", 20)]
-    names = ("n_components", "n_init", "max_iter")
-    given = [pair for pair, needs in zip(options, names, strict=True) if needs in has]
-    outcome = run("fit", finds, "-o", path, *LONG, "--model", name, *sum(given, ()))
+    short = {
+        "n_components": ("-k", 3),
+        "n_init": ("--restarts", 1),
+        "max_iter": ("--max-iter", 20),
+        "n_chains": ("--option", "n_chains=1"),
+        "warmup": ("--option", "warmup=3"),
+        "draws": ("--option", "draws=3"),
+    }
+    given = [part for needs, pair in short.items() if needs in has for part in pair]
+    outcome = run("fit", finds, "-o", path, *LONG, "--model", name, *given)
     assert outcome.code == 0, outcome.err
     described = run("info", path)
     assert described.code == 0, described.err
