@@ -6,12 +6,13 @@ from typing import Any
 
 import numpy as np
 
+from falsezero.analysis.ordering import ternary_coordinates
 from falsezero.data.validate import labels_of
 from falsezero.plot._canvas import Display, palette, shorten
 
 __all__ = ["TernaryDisplay"]
 
-_CORNERS = np.array([[0.0, 0.0], [1.0, 0.0], [0.5, np.sqrt(3) / 2]])
+_CORNERS = ternary_coordinates(np.eye(3))
 
 
 class TernaryDisplay(Display):
@@ -36,18 +37,9 @@ class TernaryDisplay(Display):
 
     def __init__(self, weights: Any, rows: Any, groups: Any = None):
         self.weights = np.asarray(weights, dtype=float)
-        if self.weights.ndim != 2 or self.weights.shape[1] != 3:
-            raise ValueError(
-                f"A ternary plot shows three components, but the weights have shape "
-                f"{self.weights.shape}; fit n_components=3 or pick three."
-            )
+        self.coordinates = ternary_coordinates(self.weights)
         self.rows = np.asarray(rows)
         self.groups = None if groups is None else np.asarray(groups).astype(str)
-
-    @property
-    def coordinates(self) -> np.ndarray:
-        """Where each row lies in the plane."""
-        return self.weights @ _CORNERS
 
     @classmethod
     def from_estimator(

@@ -6,6 +6,8 @@ import base64
 import html
 import io
 import string
+from collections import Counter
+from collections.abc import Iterable
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -33,6 +35,7 @@ from falsezero.report.words import assumptions, count, distrust, percent, summar
 __all__ = ["write_report"]
 
 _LISTED = 40
+_A_COLUMN = 4
 
 
 def write_report(
@@ -179,16 +182,37 @@ def _absences(found: Study) -> str:
     if not found.absences:
         return f"{head}<p>No zero is more probably an omission than true.</p>"
     total, fits = len(found.absences), len(found.as_good)
+    shown = found.absences.take(_varied(found.absences["column"]))
     text = (
-        f"{count(total, 'zero')} would rather be ones"
-        f"{f'; the {_LISTED} most doubtful' if total > _LISTED else ''}. "
+        f"{count(total, 'zero is', 'zeros are')} more probably an omission than true"
+        f"{f'; the most doubtful, at most {_A_COLUMN} a column' if total > len(shown) else ''}. "
         "<b>Probability</b>: noise made this zero, and the content of its row expects a one. "
         "<b>Because of</b>: the components that expect it, with their strongest columns. "
         f"<b>Votes</b>: of {count(fits, 'fit')} of the same quality, how many doubt it."
     )
-    shown = found.absences.head(_LISTED)
     votes = [f"{v} of {fits}" for v in shown["votes"].tolist()]
-    return f"{head}<p>{text}</p>{_doubt_table(found, shown, votes)}"
+    return f"{head}<p>{text}</p>{_doubt_table(found, shown, votes)}{_most_missed(found)}"
+
+
+def _varied(columns: np.ndarray) -> list[int]:
+    """Positions of the first entries, no column more than a few times."""
+    seen: Counter[Any] = Counter()
+    chosen = []
+    for i, column in enumerate(columns.tolist()):
+        seen[column] += 1
+        if seen[column] <= _A_COLUMN:
+            chosen.append(i)
+    return chosen[:_LISTED]
+
+
+def _most_missed(found: Study) -> str:
+    """Where doubts gather: the columns with most doubtful zeros, beside what was recorded."""
+    doubted = Counter(found.absences["column"].tolist()).most_common(10)
+    ones = np.asarray((found.table.values == 1).sum(axis=0)).ravel()
+    recorded = dict(zip(found.table.columns.tolist(), ones.tolist(), strict=True))
+    rows = [(column, recorded[column], n) for column, n in doubted]
+    names = ("Column", "Ones recorded", "Zeros doubted")
+    return f"<h3>Columns with most doubtful zeros</h3>{_table(names, rows)}"
 
 
 def _presences(found: Study) -> str:
@@ -200,13 +224,17 @@ def _presences(found: Study) -> str:
 
 
 def _doubt_table(found: Study, shown: Tidy, votes: list[str] | None) -> str:
-    columns = [("Row", shown["row"]), ("Column", shown["column"])]
+    columns: list[tuple[str, Any]] = [("Row", shown["row"]), ("Column", shown["column"])]
     columns.append(("Probability", [percent(p) for p in shown["probability"].tolist()]))
     columns.append(("Because of", [_cause(found, text) for text in shown["causes"].tolist()]))
     if votes is not None:
         columns.append(("Votes", votes))
-    head = "".join(f'<th scope="col">{name}</th>' for name, _ in columns)
-    rows = zip(*[values for _, values in columns], strict=True)
+    names = [name for name, _ in columns]
+    return _table(names, zip(*[values for _, values in columns], strict=True))
+
+
+def _table(names: Iterable[str], rows: Iterable[Iterable[Any]]) -> str:
+    head = "".join(f'<th scope="col">{name}</th>' for name in names)
     body = "".join(
         "<tr>" + "".join(f"<td>{html.escape(str(cell))}</td>" for cell in row) + "</tr>"
         for row in rows
