@@ -2,16 +2,21 @@
 
 A token of word j in document i moves to component k with probability proportional to
 
-    (alpha_k + c_ik) scale_k [(eta_j + n_kj) / (sum_j eta_j + n_k)]^temper
+    (alpha_k + c_ik) scale_k (eta + n_kj) / (spread + n_k)
 
 where all counts leave the token itself out (Griffiths and Steyvers, 2004; for gamma-Poisson
-scale_k = 1 / (1 + beta_k), from the slide "Likelihood with Components Marginalised"). The bracket's
-sums run over the words of j's group; temper is 1 but for annealing.
+scale_k = 1 / (1 + beta_k), from the slide "Likelihood with Components Marginalised"); spread and
+n_k are sums over the words of j's group.
 
-Tokens are visited word by word. The bracket is then one dense vector that stays in the first-level
-cache and changes in two places a token, its product with alpha is summed once a word, and only the
-components that the document uses remain to be added up: the cost of a token is the number of
-components of its document, not K. Tokens of the same word and document share even that sum.
+With few components `sweep_documents` goes document by document, all but the word's counts in the
+first-level cache, and multiplies out all K terms as SIMD code. With many, `sweep_words` goes word
+by word: the right-hand factor is then one dense vector that changes in two places a token, its
+product with alpha is summed once a word, and only the components that the document uses remain to be
+added up. Tokens of the same word and document share even that sum. Both draw from the same
+distribution.
+
+The two sweeps are long functions on purpose: a call with many arrays costs more than the step it
+would name.
 """
 
 from __future__ import annotations
@@ -36,29 +41,103 @@ def uniform(state):
     return np.float64((x * np.uint64(0x2545F4914F6CDD1D)) >> np.uint64(11)) * 1.1102230246251565e-16
 
 
+@jit
+def _inverse_totals(totals, spread, scale):
+    """scale_k / (spread + n_k) of every group."""
+    inverse = np.zeros(totals.shape, np.float32)
+    for g in range(totals.shape[0]):
+        for k in range(scale.shape[0]):
+            inverse[g, k] = scale[k] / (np.float32(totals[g, k]) + spread[g])
+    return inverse
+
+
 @jit(reassociate=True)
-def _word_weights(row, inverse, scale, eta, temper, alpha, weight):
-    """Fill the bracket of one word times scale; return its inner product with alpha."""
-    for k in range(weight.shape[0]):
-        weight[k] = (row[k] + eta) * inverse[k]
-    if temper != np.float32(1):
-        for k in range(weight.shape[0]):
-            weight[k] = weight[k] ** temper
+def _products(row, eta, weight, p):
+    """All K terms and their sum; K is padded, so that no remainder is left to a scalar loop."""
     total = np.float32(0)
     for k in range(weight.shape[0]):
-        weight[k] *= scale[k]
-        total += weight[k] * alpha[k]
+        value = (row[k] + eta) * weight[k]
+        p[k] = value
+        total += value
     return total
 
 
+@jit(reassociate=True)
+def _pick(p, r, n, chunk):
+    """Where the running sum of n terms passes r; whole chunks first."""
+    k = 0
+    while k + chunk < n:
+        part = np.float32(0)
+        for j in range(k, k + chunk):
+            part += p[j]
+        if r < part:
+            break
+        r -= part
+        k += chunk
+    last = min(k + chunk, n) - 1
+    while k < last:
+        r -= p[k]
+        if r < 0:
+            break
+        k += 1
+    return k
+
+
 @jit
-def _refresh(k, row, totals, spread, inverse, scale, eta, temper, weight):
-    """Bring one entry of the bracket up to date with its counts."""
-    inverse[k] = np.float32(1) / (np.float32(totals[k]) + spread)
-    value = (row[k] + eta) * inverse[k]
-    if temper != np.float32(1):
-        value = value**temper
-    weight[k] = value * scale[k]
+def sweep_documents(
+    row_ptr, words, z, row_counts, word_counts, totals, groups, alpha, scale, eta, spread, state
+):
+    """Draw the component of every token anew, in place, document by document.
+
+    Parameters
+    ----------
+    row_ptr, words, z
+        Tokens row by row: where each row's begin, the word and the component of each.
+    row_counts, word_counts, totals : arrays (rows, P), (words, P) and (groups, K)
+        Tokens of each component; P is K padded with zeros to a multiple of 32.
+    groups : int array (words,)
+    alpha, scale : float32 arrays (P,) and (K,)
+    eta, spread : float32 and array (groups,)
+    state : uint64 array (1,)
+        Of the random numbers.
+    """
+    one = np.float32(1)
+    n_components, padded = scale.shape[0], alpha.shape[0]
+    inverse = _inverse_totals(totals, spread, scale)
+    weight, p = np.zeros(padded, np.float32), np.zeros(padded, np.float32)
+    for i in range(row_ptr.shape[0] - 1):
+        counts = row_counts[i]
+        at = -1
+        for t in range(row_ptr[i], row_ptr[i + 1]):
+            k, g = z[t], groups[words[t]]
+            if g != at:
+                at = g
+                for c in range(n_components):
+                    weight[c] = (counts[c] + alpha[c]) * inverse[g, c]
+            row = word_counts[words[t]]
+            counts[k] -= one
+            row[k] -= one
+            totals[g, k] -= 1
+            inverse[g, k] = scale[k] / (np.float32(totals[g, k]) + spread[g])
+            weight[k] = (counts[k] + alpha[k]) * inverse[g, k]
+            total = _products(row, eta, weight, p)
+            k = _pick(p, np.float32(uniform(state)) * total, n_components, 2 * _CHUNK)
+            counts[k] += one
+            row[k] += one
+            totals[g, k] += 1
+            inverse[g, k] = scale[k] / (np.float32(totals[g, k]) + spread[g])
+            weight[k] = (counts[k] + alpha[k]) * inverse[g, k]
+            z[t] = k
+
+
+@jit(reassociate=True)
+def _word_weights(row, inverse, eta, alpha, weight):
+    """Fill the right-hand factor of one word; return its inner product with alpha."""
+    total = np.float32(0)
+    for k in range(weight.shape[0]):
+        weight[k] = (row[k] + eta) * inverse[k]
+        total += weight[k] * alpha[k]
+    return total
 
 
 @jit(reassociate=True)
@@ -76,18 +155,6 @@ def _find(topics, start, end, topic):
         if topics[i] == topic:
             return i
     return -1
-
-
-@jit
-def _pick_used(topics, counts, start, end, weight, r):
-    """The place in a document's list at which the running sum passes r."""
-    i = start
-    while i < end - 1:
-        r -= counts[i] * weight[topics[i]]
-        if r < 0:
-            break
-        i += 1
-    return i
 
 
 @jit(reassociate=True)
@@ -112,127 +179,91 @@ def _pick_any(weight, alpha, r, chunk):
 
 
 @jit
-def _move(topics, counts, sizes, doc, start, old, new, topic):
-    """Take a document's emptied place away, or give a component that it had not used a place."""
-    end = start + sizes[doc]
-    if counts[old] == 0 and new != old:
-        end -= 1
-        topics[old], counts[old] = topics[end], counts[end]
-        if new == end:
-            new = old
-    if new < 0:
-        new = end
-        topics[new] = topic
-        counts[new] = np.float32(0)
-        end += 1
-    sizes[doc] = end - start
-    return new
-
-
-@jit
-def _bring_forward(topics, counts, start, i):
-    """Frequent components move to the front of a document's list, where scans begin."""
-    if i > start and counts[i] > counts[i - 1]:
-        counts[i], counts[i - 1] = counts[i - 1], counts[i]
-        topics[i], topics[i - 1] = topics[i - 1], topics[i]
-
-
-@jit
-def _sweep_word(
-    tokens, docs, z, starts, sizes, topics, counts, row, totals, inverse, prior, weight, state
-):
-    """Draw every token of one word anew; `prior` is (alpha, scale, eta, spread, temper)."""
-    alpha, scale, eta, spread, temper = prior
-    one = np.float32(1)
-    smooth = _word_weights(row, inverse, scale, eta, temper, alpha, weight)
-    previous = -1
-    mass = np.float32(0)
-    for t in range(tokens[0], tokens[1]):
-        doc, k = docs[t], z[t]
-        start = starts[doc]
-        end = start + sizes[doc]
-        old = _find(topics, start, end, k)
-        share, alpha_share = counts[old] * weight[k], alpha[k] * weight[k]
-        counts[old] -= one
-        row[k] -= one
-        totals[k] -= 1
-        _refresh(k, row, totals, spread, inverse, scale, eta, temper, weight)
-        smooth += alpha[k] * weight[k] - alpha_share
-        if doc == previous:
-            mass = max(mass + counts[old] * weight[k] - share, np.float32(0))
-        else:
-            mass = _document_mass(topics, counts, start, end, weight)
-        previous = doc
-        r = np.float32(uniform(state)) * (mass + smooth)
-        if r < mass:
-            new = _pick_used(topics, counts, start, end, weight, r)
-            k = topics[new]
-        else:
-            k = _pick_any(weight, alpha, r - mass, _CHUNK)
-            new = _find(topics, start, end, k)
-        new = _move(topics, counts, sizes, doc, start, old, new, k)
-        share, alpha_share = counts[new] * weight[k], alpha[k] * weight[k]
-        counts[new] += one
-        row[k] += one
-        totals[k] += 1
-        _refresh(k, row, totals, spread, inverse, scale, eta, temper, weight)
-        smooth += alpha[k] * weight[k] - alpha_share
-        mass += counts[new] * weight[k] - share
-        _bring_forward(topics, counts, start, new)
-        z[t] = k
-
-
-@jit
 def sweep_words(
-    words,
-    word_ptr,
-    docs,
-    z,
-    starts,
-    sizes,
-    topics,
-    counts,
-    word_counts,
-    totals,
-    groups,
-    prior,
-    state,
-):
-    """Draw the component of every token of a range of words anew, in place.
+    first, last, word_ptr, docs, z, starts, sizes, topics, counts, word_counts, totals, groups,
+    alpha, scale, eta, spread, state,
+):  # fmt: skip
+    """Draw the component of every token of the words first <= w < last anew, in place.
 
     Parameters
     ----------
-    words : (first, last)
-        The range of words to visit.
     word_ptr, docs, z
         Tokens word by word: where each word's begin, the document and the component of each.
     starts, sizes, topics, counts
         The components that each document uses, and how often; document i owns the places from
         ``starts[i]``, of which ``sizes[i]`` are in use.
-    word_counts, totals : arrays (words, K) and (groups, K)
-        Tokens of each component by word and by group of words.
-    groups : int array (words,)
-    prior : (alpha, scale, eta, spread, temper)
-        float32; `spread` is eta times the number of words, one a group.
-    state : uint64 array (1,)
-        Of the random numbers.
+    word_counts, totals, groups, alpha, scale, eta, spread, state
+        As for `sweep_documents`, without padding.
     """
-    alpha, scale, eta, spread, temper = prior
+    one = np.float32(1)
     weight = np.empty(alpha.shape[0], np.float32)
-    inverse = np.empty(totals.shape, np.float32)
-    for g in range(totals.shape[0]):
-        for k in range(alpha.shape[0]):
-            inverse[g, k] = np.float32(1) / (np.float32(totals[g, k]) + spread[g])
-    for w in range(words[0], words[1]):
+    inverse = _inverse_totals(totals, spread, scale)
+    for w in range(first, last):
         if word_ptr[w] == word_ptr[w + 1]:
             continue
-        g = groups[w]
-        _sweep_word(
-            (word_ptr[w], word_ptr[w + 1]),
-            docs, z, starts, sizes, topics, counts,
-            word_counts[w], totals[g], inverse[g],
-            (alpha, scale, eta, spread[g], temper), weight, state,
-        )  # fmt: skip
+        g, row = groups[w], word_counts[w]
+        smooth = _word_weights(row, inverse[g], eta, alpha, weight)
+        mass, previous = np.float32(0), -1
+        for t in range(word_ptr[w], word_ptr[w + 1]):
+            # 1. Take the token out of its component.
+            doc, k = docs[t], z[t]
+            start = starts[doc]
+            end = start + sizes[doc]
+            old = start
+            while topics[old] != k:
+                old += 1
+            before = weight[k]
+            mass -= counts[old] * before
+            counts[old] -= one
+            row[k] -= one
+            totals[g, k] -= 1
+            inverse[g, k] = scale[k] / (np.float32(totals[g, k]) + spread[g])
+            weight[k] = (row[k] + eta) * inverse[g, k]
+            smooth += alpha[k] * (weight[k] - before)
+            mass += counts[old] * weight[k]
+            if doc != previous:
+                mass = _document_mass(topics, counts, start, end, weight)
+            previous = doc
+            # 2. Choose among the components that the document uses, or among all by alpha's share.
+            r = np.float32(uniform(state)) * (mass + smooth)
+            if r < mass:
+                new = start
+                while new < end - 1:
+                    r -= counts[new] * weight[topics[new]]
+                    if r < 0:
+                        break
+                    new += 1
+                k = topics[new]
+            else:
+                k = _pick_any(weight, alpha, r - mass, _CHUNK)
+                new = _find(topics, start, end, k)
+            # 3. Keep the document's list without gaps.
+            if new != old:
+                if counts[old] == 0:
+                    end -= 1
+                    topics[old], counts[old] = topics[end], counts[end]
+                    if new == end:
+                        new = old
+                if new < 0:
+                    new = end
+                    topics[new] = k
+                    counts[new] = np.float32(0)
+                    end += 1
+                sizes[doc] = end - start
+            # 4. Put the token into its new component; frequent ones move to where scans begin.
+            before = weight[k]
+            mass -= counts[new] * before
+            counts[new] += one
+            row[k] += one
+            totals[g, k] += 1
+            inverse[g, k] = scale[k] / (np.float32(totals[g, k]) + spread[g])
+            weight[k] = (row[k] + eta) * inverse[g, k]
+            smooth += alpha[k] * (weight[k] - before)
+            mass = max(mass + counts[new] * weight[k], np.float32(0))
+            if new > start and counts[new] > counts[new - 1]:
+                counts[new], counts[new - 1] = counts[new - 1], counts[new]
+                topics[new], topics[new - 1] = topics[new - 1], topics[new]
+            z[t] = k
 
 
 @jit
@@ -252,14 +283,6 @@ def gather_documents(docs, z, starts, sizes, topics, counts):
 
 
 @jit
-def gather_words(word_ptr, z, word_counts):
-    """Count the components of each word, adding to what is there."""
-    for w in range(word_ptr.shape[0] - 1):
-        for t in range(word_ptr[w], word_ptr[w + 1]):
-            word_counts[w, z[t]] += np.float32(1)
-
-
-@jit
 def log_rising(counts, eta):
     """Sum of log G(eta + n) - log G(eta) over a table of counts, few of which are not zero."""
     table = np.empty(1024)
@@ -274,17 +297,4 @@ def log_rising(counts, eta):
                 total += math.lgamma(eta + n) - base
             elif n > 0:
                 total += table[int(n)]
-    return total
-
-
-@jit
-def log_rising_documents(starts, sizes, topics, counts, alpha):
-    """Sum of log G(alpha_k + c_ik) - log G(alpha_k) over the components that documents use."""
-    base = np.empty(alpha.shape[0])
-    for k in range(alpha.shape[0]):
-        base[k] = math.lgamma(alpha[k])
-    total = 0.0
-    for doc in range(sizes.shape[0]):
-        for i in range(starts[doc], starts[doc] + sizes[doc]):
-            total += math.lgamma(alpha[topics[i]] + counts[i]) - base[topics[i]]
     return total

@@ -106,9 +106,13 @@ def sweep_rows(row_ptr, words, z, row_counts, alpha, scale, theta, state):
 
 @jit
 def sweep_rows_collapsed(
-    row_ptr, words, z, row_counts, alpha, scale, word_counts, totals, groups, eta, spread, state
-):
-    """Draw every token anew with weights and theta marginalised, where scale differs by row."""
+    row_ptr, words, z, row_counts, alpha, scale, word_counts, totals, groups, eta, spread, temper,
+    state,
+):  # fmt: skip
+    """Draw every token anew with weights and theta marginalised, where scale differs by row.
+
+    `temper` raises p(w | v) to a power, for annealing; 1 leaves it as it is.
+    """
     n_components = word_counts.shape[1]
     running, weight, word = np.empty(n_components), np.empty(n_components), np.empty(n_components)
     for i in range(row_ptr.shape[0] - 1):
@@ -121,6 +125,8 @@ def sweep_rows_collapsed(
             for c in range(n_components):
                 weight[c] = (alpha[c] + row_counts[i, c]) * scale[i, c]
                 word[c] = (eta + word_counts[j, c]) / (spread[g] + totals[g, c])
+                if temper != 1.0:
+                    word[c] = word[c] ** temper
             total = _running_sum(weight, word, running)
             k = _pick(running, uniform(state) * total)
             row_counts[i, k] += 1

@@ -9,7 +9,6 @@ to the totals n_k at the end of a phase. Shards, not threads, decide the answer.
 from __future__ import annotations
 
 from collections.abc import Callable
-from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,13 +17,7 @@ from scipy.special import gammaln, psi
 from falsezero.backends import map_blocks
 from falsezero.data.blocks import Block, Blocks
 from falsezero.inference.contract import Point
-from falsezero.kernels.collapsed_gibbs import (
-    gather_documents,
-    gather_words,
-    log_rising,
-    log_rising_documents,
-    sweep_words,
-)
+from falsezero.kernels.collapsed_gibbs import log_rising
 from falsezero.kernels.topics import sweep_rows_collapsed
 from falsezero.models._discrete_family import Family, Hyper, gamma_rate, polya_alpha
 from falsezero.models._discrete_gibbs import (
@@ -34,55 +27,7 @@ from falsezero.models._discrete_gibbs import (
     Statistics,
     random_state_of,
 )
-
-
-class Shard(NamedTuple):
-    """Some rows' tokens, word by word, and where each row keeps the components that it uses."""
-
-    rows: slice
-    word_ptr: np.ndarray
-    docs: np.ndarray
-    starts: np.ndarray
-
-    @classmethod
-    def of(cls, csr: Any, rows: slice, n_components: int) -> Shard:
-        """Take some rows of a table of counts."""
-        part = csr[rows].tocsc()
-        counts = part.data.astype(np.int64)
-        ends = np.concatenate([[0], np.cumsum(counts)])
-        lengths = np.asarray(part.sum(axis=1)).astype(np.int64)
-        starts = np.concatenate([[0], np.cumsum(np.minimum(lengths, n_components) + 1)])
-        docs = np.repeat(part.indices, counts).astype(np.int32)
-        return cls(rows, ends[part.indptr], docs, starts)
-
-
-class Lists(NamedTuple):
-    """The component of every token of a shard, and the components each row uses, how often."""
-
-    z: np.ndarray
-    sizes: np.ndarray
-    topics: np.ndarray
-    counts: np.ndarray
-
-    @classmethod
-    def of(cls, shard: Shard, z: np.ndarray) -> Lists:
-        """Count the components of every row."""
-        places = int(shard.starts[-1])
-        lists = cls(
-            z,
-            np.zeros(len(shard.starts) - 1, np.int32),
-            np.zeros(places, np.int32),
-            np.zeros(places, np.float32),
-        )
-        gather_documents(shard.docs, z, shard.starts, *lists[1:])
-        return lists
-
-    def pairs(self, shard: Shard) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Row, component and count of everything that is not zero."""
-        rows = np.repeat(np.arange(len(self.sizes)), self.sizes)
-        first = np.concatenate([[0], np.cumsum(self.sizes)])[:-1]
-        places = np.arange(len(rows)) + np.repeat(shard.starts[:-1] - first, self.sizes)
-        return rows, self.topics[places], self.counts[places].astype(float)
+from falsezero.models._discrete_shards import MANY, Prior, RowShard, WordShard, even_cuts
 
 
 class Counts(NamedTuple):
@@ -104,8 +49,8 @@ class Trace(NamedTuple):
 class CollapsedSteps:
     """Sample v alone; the table is one block, cut into `n_shards` inside.
 
-    `run` maps a function over shards (threads, or this one). `temper` raises p(w | v) to a power,
-    for annealing.
+    `run` maps a function over shards (threads, or this one); `word_major` overrules the choice of
+    the sweep by the number of components.
     """
 
     state_params: dict[str, int | None] = {}
@@ -121,36 +66,39 @@ class CollapsedSteps:
         learn: tuple[bool, bool] = (False, False),
         n_shards: int = 1,
         run: Callable[..., list[Any]] = map_blocks,
+        word_major: bool | None = None,
     ):
         self.family, self.hyper, self.eta = family, hyper, eta
         self.warmup, self.learn, self.run = warmup, learn, run
-        self.temper = 1.0
         csr = blocks[0].csr
+        k = len(hyper.alpha)
         n_shards = max(1, min(n_shards, csr.shape[0], csr.shape[1]))
-        self.shards = [
-            Shard.of(csr, rows, len(hyper.alpha))
-            for rows in _even_cuts(np.asarray(csr.sum(axis=1), dtype=float), n_shards)
-        ]
-        self.word_parts = _even_cuts(np.asarray(csr.sum(axis=0), dtype=float), n_shards)
         self.tokens = np.asarray(csr.sum(axis=1), dtype=float)
         self.constant = family.constant(csr)
+        word_parts = even_cuts(np.asarray(csr.sum(axis=0), dtype=float), n_shards)
+        kind = WordShard if (k > MANY if word_major is None else word_major) else RowShard
+        self.width = kind.padded(k)
+        self.shards: list[Any] = [
+            kind(csr, rows, word_parts, k) for rows in even_cuts(self.tokens, n_shards)
+        ]
 
     # -- where to begin -------------------------------------------------------------------------
 
-    def init(self, blocks: Blocks, rng: np.random.Generator) -> tuple[Counts, list[list[Lists]]]:
+    def init(self, blocks: Blocks, rng: np.random.Generator) -> tuple[Counts, list[list[Any]]]:
         """Every token in a component of its own choice."""
         n_components = len(self.hyper.alpha)
-        pieces = [rng.integers(n_components, size=len(s.docs)) for s in self.shards]
+        pieces = [rng.integers(n_components, size=len(s.words)) for s in self.shards]
         return self.arrange([z.astype(np.int32) for z in pieces])
 
-    def arrange(self, pieces: list[np.ndarray]) -> tuple[Counts, list[list[Lists]]]:
-        """Everything that follows from the components of the tokens."""
-        words = np.zeros((len(self.family.groups), len(self.hyper.alpha)), np.float32)
-        lists = []
+    def arrange(self, pieces: list[np.ndarray]) -> tuple[Counts, list[list[Any]]]:
+        """Everything that follows from the components of the tokens, in the shards' own order."""
+        k = len(self.hyper.alpha)
+        words = np.zeros((len(self.family.groups), self.width), np.float32)
         for shard, z in zip(self.shards, pieces, strict=True):
-            gather_words(shard.word_ptr, z, words)
-            lists.append(Lists.of(shard, z))
-        return Counts(words, self.family.group_sums(words), self.hyper, 0), [lists]
+            np.add.at(words, (shard.words, z), np.float32(1))
+        local = [s.start(z, k) for s, z in zip(self.shards, pieces, strict=True)]
+        totals = np.ascontiguousarray(self.family.group_sums(words)[:, :k])
+        return Counts(words, totals, self.hyper, 0), [local]
 
     # -- draws ----------------------------------------------------------------------------------
 
@@ -160,31 +108,32 @@ class CollapsedSteps:
             return np.ones(len(hyper.alpha))
         return 1.0 / (hyper.beta + self.family.delta)
 
-    def prior(self, hyper: Hyper) -> tuple[Any, ...]:
-        """alpha, scale, eta, spread and temper as the kernel takes them."""
+    def prior(self, hyper: Hyper) -> Prior:
+        """The priors as a sweep takes them."""
         single = np.float32
-        scale = self.scale(hyper).astype(single)
         spread = (self.eta * self.family.sizes).astype(single)
-        return hyper.alpha.astype(single), scale, single(self.eta), spread, single(self.temper)
+        scale = self.scale(hyper).astype(single)
+        return Prior(hyper.alpha.astype(single), scale, single(self.eta), spread)
 
     def local_step(
-        self, block: Block, local: list[Lists], state: Counts, rng: np.random.Generator
-    ) -> tuple[list[Lists], Trace]:
+        self, block: Block, local: list[Any], state: Counts, rng: np.random.Generator
+    ) -> tuple[list[Any], Trace]:
         """One sweep over all tokens, in place."""
-        n = len(self.shards)
-        prior = self.prior(state.hyper)
+        n, prior, groups = len(self.shards), self.prior(state.hyper), self.family.groups
         streams = [random_state_of(rng) for _ in range(n)]
         for phase in range(n):
-            parts = [self.word_parts[(s + phase) % n] for s in range(n)]
             totals = [state.totals.copy() for _ in range(n)]
-
-            def work(shard, lists, part, own, stream, prior=prior):  # type: ignore[no-untyped-def]
-                sweep_words(
-                    (part.start, part.stop), shard.word_ptr, shard.docs, lists.z, shard.starts,
-                    *lists[1:], state.words, own, self.family.groups, prior, stream,
-                )  # fmt: skip
-
-            self.run(work, self.shards, local, parts, totals, streams)
+            parts = [(s + phase) % n for s in range(n)]
+            self.run(
+                lambda shard, part, rows, own, stream: shard.sweep(
+                    part, rows, state.words, own, groups, prior, stream
+                ),
+                self.shards,
+                parts,
+                local,
+                totals,
+                streams,
+            )
             state.totals[...] = sum(totals) - (n - 1) * state.totals
         hyper = state.hyper
         if state.sweep < self.warmup and state.sweep % LEARN_EVERY == LEARN_EVERY - 1:
@@ -195,12 +144,10 @@ class CollapsedSteps:
         """Nothing is left to draw; the sweep is counted."""
         return state._replace(hyper=stats.hyper, sweep=state.sweep + 1)
 
-    def learn_priors(self, local: list[Lists], state: Counts) -> Hyper:
+    def learn_priors(self, local: list[Any], state: Counts) -> Hyper:
         """alpha and beta from the tokens by row and component (slide "Algorithm Issues, cont.")."""
         alpha, beta = state.hyper
-        pairs = [lists.pairs(s) for lists, s in zip(local, self.shards, strict=True)]
-        components = np.concatenate([k for _, k, _ in pairs])
-        counts = np.concatenate([c for _, _, c in pairs])
+        _, components, counts = self.pairs(local)
         n = len(self.tokens)
         if self.family.gamma:
             mean = np.bincount(components, counts, minlength=len(alpha)) / n
@@ -218,27 +165,28 @@ class CollapsedSteps:
             alpha = polya_alpha(alpha, components, counts, rise_of)
         return Hyper(alpha, beta)
 
-    def log_joint(self, local: list[Lists], state: Counts) -> float:
+    def pairs(self, local: list[Any]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Row, component and number of tokens, wherever there are some."""
+        each = [shard.pairs(rows) for shard, rows in zip(self.shards, local, strict=True)]
+        return tuple(np.concatenate(column) for column in zip(*each, strict=True))  # type: ignore[return-value]
+
+    def log_joint(self, local: list[Any], state: Counts) -> float:
         """log p(w, v), from the slide "Likelihood with Components Marginalised", Theta too."""
         return self.constant + self.log_tokens(local, state.hyper) + self.log_words(state)
 
-    def log_tokens(self, local: list[Lists], hyper: Hyper) -> float:
+    def log_tokens(self, local: list[Any], hyper: Hyper) -> float:
         """log p(v) up to the words: what rows contribute."""
         alpha, beta = hyper
         n = len(self.tokens)
-        total = sum(
-            log_rising_documents(s.starts, *lists[1:], alpha)
-            for s, lists in zip(self.shards, local, strict=True)
-        )
+        _, components, counts = self.pairs(local)
+        own = alpha[components]
+        total = float((gammaln(own + counts) - gammaln(own)).sum())
         if not self.family.gamma:
             a = alpha.sum()
             return total + float((gammaln(a) - gammaln(a + self.tokens)).sum())
         # Sum over rows and components of alpha log(beta / rate) - c log(rate).
         rate = beta + self.family.delta
-        used = np.zeros(len(alpha))
-        for s, lists in zip(self.shards, local, strict=True):
-            _, components, counts = lists.pairs(s)
-            used += np.bincount(components, counts, minlength=len(alpha))
+        used = np.bincount(components, counts, minlength=len(alpha))
         return total + float(n * alpha @ np.log(beta / rate) - used @ np.log(rate))
 
     def log_words(self, state: Counts) -> float:
@@ -260,15 +208,14 @@ class CollapsedSteps:
     def components(self, state: Counts) -> np.ndarray:
         """E[Theta | v], words x components."""
         spread = self.eta * self.family.sizes[:, None] + state.totals
-        return (state.words + np.float32(self.eta)) / spread.astype(np.float32)[self.family.groups]
+        shape = state.words[:, : len(self.hyper.alpha)] + np.float32(self.eta)
+        return shape / spread.astype(np.float32)[self.family.groups]
 
-    def row_weights(self, local: list[list[Lists]], state: Counts) -> np.ndarray:
+    def row_weights(self, local: list[list[Any]], state: Counts) -> np.ndarray:
         """E[m | v] or E[l | v], rows x components."""
-        alpha = state.hyper.alpha
-        weights = np.tile(alpha, (len(self.tokens), 1))
-        for shard, lists in zip(self.shards, local[0], strict=True):
-            rows, components, counts = lists.pairs(shard)
-            weights[rows + shard.rows.start, components] += counts
+        weights = np.tile(state.hyper.alpha, (len(self.tokens), 1))
+        rows, components, counts = self.pairs(local[0])
+        weights[rows, components] += counts
         if self.family.gamma:
             return weights * self.scale(state.hyper)
         return weights / weights.sum(axis=1, keepdims=True)
@@ -296,7 +243,7 @@ class GroupCollapsedSteps(RowCollapsedSteps):
         sweep_rows_collapsed(
             row_ptr, tokens, z, counts, state.hyper.alpha, 1 / self.rates(local, state.hyper),
             words, self.family.group_sums(words), self.family.groups, self.eta,
-            self.eta * self.family.sizes, random_state_of(rng),
+            self.eta * self.family.sizes, 1.0, random_state_of(rng),
         )  # fmt: skip
         new = self.draw_weights(block, local._replace(z=z, counts=counts), state.hyper, rng)
         log_joint = float((counts * np.log(new.weights)).sum())
@@ -319,11 +266,3 @@ class GroupCollapsedSteps(RowCollapsedSteps):
     def objective(self, stats: Statistics, state: Any) -> float:
         """log p(w, v, l) with Theta marginalised."""
         return self.constant + stats.log_joint
-
-
-def _even_cuts(weights: np.ndarray, parts: int) -> list[slice]:
-    """Cut a range into parts of about equal total weight."""
-    done = np.cumsum(weights + 1e-9)
-    inner = np.searchsorted(done, done[-1] * np.arange(1, parts) / parts)
-    bounds = [0, *(int(i) + 1 for i in inner), len(weights)]
-    return [slice(a, max(a, b)) for a, b in pairwise(bounds)]

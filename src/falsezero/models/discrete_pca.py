@@ -83,7 +83,7 @@ class DiscretePCA(FactorModel):
         Samplers: sweeps before anything is kept, how many draws are kept, and how far apart.
     n_shards : int, default=1
         "collapsed_gibbs": 1 is exact; more are sampled side by side on `n_jobs` threads, each
-        seeing the others' totals at the end of a phase. The answer depends on shards, not on threads.
+        seeing the others' totals at the end of a phase. Shards decide the answer, threads do not.
     learning_offset, learning_decay, total_samples
         `partial_fit`: step t has weight (learning_offset + t)^-learning_decay, and a batch stands
         for `total_samples` rows.
