@@ -51,6 +51,7 @@ WRONG_USAGE = [
     (("fit", "{finds}", "-o", "x.fz", "--option", "prior"), "--option needs NAME=VALUE"),
     (("fit", "{finds}", "-o", "x.fz", "--option", "priro=1"), "did you mean 'prior'?"),
     (("fit", "{finds}", "-o", "x.fz", "--option", "callback=1"), "no parameter 'callback'"),
+    (("fit", "{finds}", "-o", "x.fz", "--model", "bmf", "-k", "2"), "bmf has no n_components"),
     (("gaps", "{model}", "{finds}", *LONG, "-o", "x.xlsx"), ".csv, .tsv or .json, but is 'x.xlsx'"),
     (("gaps", "{model}", "{finds}", *LONG, "--keep", "0=1"), "numbers from 1 to 3"),
     (("gaps", "{model}", "{finds}", *LONG, "--keep", "1=2"), "weights from 0 to 1"),
@@ -127,6 +128,18 @@ def test_labels_that_do_not_exist(run: Any, finds: Path, fitted: Path) -> None:
     outcome = run("explain", fitted, finds, *LONG, "--only-row", "site 999x")
     assert outcome.code == 1
     assert "has no row 'site 999x'; did you mean 'site 9" in outcome.err
+
+
+def test_questions_that_a_model_cannot_answer(run: Any, finds: Path, tmp_path: Path) -> None:
+    path = tmp_path / "model.fz"
+    options = ("--model", "plsa", "-k", 2, "--restarts", 1)
+    assert run("fit", finds, "-o", path, *LONG, *options).code == 0
+    for command in ("explain", "gaps", "denoise"):
+        outcome = run(command, path, finds, *LONG)
+        assert outcome.code == 1
+        assert "PLSA" in outcome.err
+        assert "AspectBernoulli" in outcome.err
+        assert "mistake in falsezero" not in outcome.err
 
 
 def test_a_mistake_of_ours_is_called_one(run: Any, fitted: Path, monkeypatch: Any) -> None:

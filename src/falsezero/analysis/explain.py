@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from falsezero.analysis.gaps import row_positions
 from falsezero.data.blocks import Block
@@ -52,6 +53,12 @@ def explain(
     >>> causes.columns
     ['row', 'column', 'value', 'component', 'posterior']
     """
+    check_is_fitted(model)
+    if not hasattr(model, "cell_posterior"):
+        raise TypeError(
+            f"In {type(model).__name__} a cell is not made by one component, so there is no "
+            "posterior over causes; explain AspectBernoulli or BinaryICA."
+        )
     row_labels, column_labels = labels_of(model, table)
     wanted = row_positions(row_labels, rows)
     across = row_positions(column_labels, columns)

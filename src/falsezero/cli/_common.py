@@ -239,7 +239,10 @@ def build_model(
     }
     given: dict[str, Any] = {key: value for key, (_, value) in asked.items() if value is not None}
     for key in sorted(given.keys() - defaults.keys()):
-        raise click.UsageError(f"The model {name} has no {key}, so {asked[key][0]} says nothing.")
+        raise click.UsageError(
+            f"The model {name} has no {key}, which {asked[key][0]} sets; its parameters, each set "
+            f"by --option NAME=VALUE, are {', '.join(defaults)}."
+        )
     automatic: dict[str, Any] = {
         "n_init": DEFAULT_RESTARTS,
         "random_state": seed,
