@@ -81,12 +81,10 @@ def _judged(name: str, values: np.ndarray) -> dict[str, Any]:
         return row | {"r_hat": np.nan, "ess_bulk": np.nan, "ess_tail": np.nan}
     several = [flat[:, :, i] for i in moving]
     return row | {
-        "r_hat": float(max(array_stats.rhat(v, chain_axis=0, draw_axis=1) for v in several)),
-        "ess_bulk": float(
-            min(array_stats.ess(v, chain_axis=0, draw_axis=1, method="bulk") for v in several)
-        ),
+        "r_hat": float(max(array_stats.rhat(v) for v in several)),
+        "ess_bulk": float(min(array_stats.ess(v, method="bulk") for v in several)),
         "ess_tail": float(
-            min(array_stats.ess(v, chain_axis=0, draw_axis=1, method="tail") for v in several)
+            min(array_stats.ess(v, method="tail", prob=(0.05, 0.95)) for v in several)
         ),
     }
 

@@ -101,8 +101,10 @@ def _deal(count, mass, out, rng):
         if count == 0:
             out[k:] = 0
             return
-        share = 1.0 if mass[k] >= left else mass[k] / left
-        out[k] = rng.binomial(count, share) if share < 1.0 else count
+        if mass[k] <= 0:
+            out[k] = 0
+            continue
+        out[k] = rng.binomial(count, mass[k] / left) if mass[k] < left else count
         count -= out[k]
         left -= mass[k]
     # Rounding in `left` may leave a few: they belong to the largest option.

@@ -172,7 +172,12 @@ class Gaussian(_NormalWeights):
     ) -> NormalProposal:
         """Posterior of the weights of some row features, the other features' part being `base`."""
         weight = precision * cells.observed
-        return self._normal(rows, columns, weight, weight * (cells.values - base), scale)
+        target = weight * (cells.values - base)
+        if not cells.complete:
+            return self._normal(rows, columns, weight, target, scale)
+        matrix = precision * np.kron(rows.T @ rows, columns.T @ columns)
+        matrix[np.diag_indices_from(matrix)] += scale
+        return NormalProposal(matrix, rows.T @ target @ columns)
 
     def draw_precision(
         self, state: State, cells: Cells, prior: Gamma, rng: np.random.Generator

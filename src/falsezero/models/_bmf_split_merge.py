@@ -43,9 +43,13 @@ class _Part(NamedTuple):
             parts, columns, self.cells, self.base, s.weight_scale, s.precision
         )
 
-    def terms(self, parts: np.ndarray, weights: np.ndarray) -> np.ndarray:
-        """Log likelihood of each row."""
-        predictor = self.base + parts @ weights @ self.state.columns.on.T.astype(float)
+    def basis(self, weights: np.ndarray) -> np.ndarray:
+        """What features with these weights add to every column."""
+        return weights @ self.state.columns.on.T.astype(float)
+
+    def terms(self, added: np.ndarray) -> np.ndarray:
+        """Log likelihood of each row when this is added to the base."""
+        predictor = self.base + added
         terms = self.likelihood.log_likelihood(self.cells, predictor, self.state.precision)
         return terms.sum(axis=1)
 
@@ -53,7 +57,7 @@ class _Part(NamedTuple):
         """Log of likelihood x prior / proposal for weights, drawn here if None; and the weights."""
         proposal = self.propose(parts)
         drawn = proposal.draw(rng) if weights is None else weights
-        value = float(self.terms(parts, drawn).sum()) - proposal.log_density(drawn)
+        value = float(self.terms(parts @ self.basis(drawn)).sum()) - proposal.log_density(drawn)
         return value + self.likelihood.weight_log_prior(drawn, self.state.weight_scale), drawn
 
 
@@ -169,9 +173,8 @@ def _scan(
     part: _Part, launch: _Launch, rng: np.random.Generator, wanted: np.ndarray = _NOTHING
 ) -> tuple[np.ndarray, float]:
     """One restricted Gibbs scan, free or made to arrive at what is `wanted`."""
-    n = len(part.rows)
-    options = [part.terms(np.tile(option, (n, 1)), launch.weights) for option in _PARTS]
     rows = part.state.rows
+    options = [part.terms(added) for added in _PARTS @ part.basis(launch.weights)]
     log_likelihood = np.column_stack(options)
     return restricted_scan(
         log_likelihood, launch.choice, part.anchors, len(rows.on), rows.mass, wanted, rng
