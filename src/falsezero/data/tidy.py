@@ -29,6 +29,10 @@ class Tidy:
     Sinap              0.4
     >>> found["probability"].max().item()
     0.91
+    >>> Tidy(aic=[22141.2345, 0.00012345])
+          aic
+      22141.2
+    0.0001234
     >>> len(found.head(1)), found.columns
     (1, ['row', 'probability'])
     """
@@ -129,4 +133,6 @@ def _array(values: Any) -> np.ndarray:
 
 
 def _text(value: Any) -> str:
-    return f"{value:.4g}" if isinstance(value, float) else str(value)
+    if not isinstance(value, float):
+        return str(value)
+    return f"{value:.1f}" if 1e3 <= abs(value) < 1e9 else f"{value:.4g}"
