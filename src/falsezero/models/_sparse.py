@@ -93,13 +93,13 @@ class SparseSteps:
         """Visit the listed cells of a block, and solve each row for its weights."""
         rebased = state.clock & (state.clock - 1) == 0
         if rebased:
-            local = local._replace(**_find_hot(block, local.weights, state.components))
+            local = local._replace(**find_hot(block, local.weights, state.components))
         w, f = local.weights, state.components
         columns = np.ascontiguousarray(f.T)
         row_count, row_linear = np.zeros_like(w), np.zeros_like(w)
         ones, zeros, linear = (np.zeros_like(columns) for _ in range(3))
         visited = 0.0
-        for kind, start, index in _lists(block, local):
+        for kind, start, index in listed_cells(block, local):
             made = ones if kind == kernel.ONES else zeros
             visited += kernel.visit(
                 kind, start, index, w, columns, row_count, row_linear, made, linear
@@ -145,7 +145,7 @@ class SparseSteps:
         return Point(state, rows)
 
 
-def _lists(block: Block, local: SparseRows) -> list[tuple[int, np.ndarray, np.ndarray]]:
+def listed_cells(block: Block, local: SparseRows) -> list[tuple[int, np.ndarray, np.ndarray]]:
     """The lists of cells that are visited one by one."""
     lists = [
         (kernel.ONES, block.csr.indptr, block.csr.indices),
@@ -156,7 +156,7 @@ def _lists(block: Block, local: SparseRows) -> list[tuple[int, np.ndarray, np.nd
     return lists
 
 
-def _find_hot(block: Block, weights: np.ndarray, components: np.ndarray) -> dict[str, np.ndarray]:
+def find_hot(block: Block, weights: np.ndarray, components: np.ndarray) -> dict[str, np.ndarray]:
     """Zeros whose p exceeds `HOT`; a column whose largest component does not is passed over."""
     candidates = np.flatnonzero(components.max(axis=0) > HOT)
     position = np.full(components.shape[1], -1, dtype=np.int64)

@@ -99,9 +99,7 @@ class VariationalEM:
         one, zero = factors.reshape(2, *alpha.shape)
         return Sources(alpha, beta, one, zero, divergence)
 
-    def local_step(
-        self, block: Block, local: Any, state: Sources, rng: Any
-    ) -> tuple[Any, _Statistics]:
+    def local_step(self, block: Block, local: Any, state: Sources, rng: Any) -> tuple[Any, Any]:
         """Renew the rows of a block `inner_iter` times, and take its share of eqs. 10-11."""
         weights, divergence = self.row_factors(local)
         seen = fused_pass(block, weights, state.ones, state.zeros)
@@ -127,11 +125,11 @@ class VariationalEM:
         new /= new.sum(axis=1, keepdims=True)
         return local._replace(weights=new)
 
-    def global_step(self, stats: _Statistics, state: Sources, rng: Any) -> Sources:
+    def global_step(self, stats: Any, state: Sources, rng: Any) -> Sources:
         """Eqs. 10-11."""
         return self.sources(state.ones * stats.ones, state.zeros * stats.zeros)
 
-    def objective(self, stats: _Statistics, state: Sources) -> float:
+    def objective(self, stats: Any, state: Sources) -> float:
         """The bound on the log evidence: eq. 6 here, eq. B.1 where rows have a prior too."""
         return stats.log_bound - stats.divergence - state.divergence
 

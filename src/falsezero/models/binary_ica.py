@@ -17,8 +17,9 @@ from falsezero.base import Interval, StrOptions
 from falsezero.data.blocks import Blocks
 from falsezero.inference.contract import Fit, Point, Steps
 from falsezero.inference.prune import prune
-from falsezero.models._convex import ConvexModel, uniform_rows
+from falsezero.models._convex import ConvexModel, is_worth_sparse, uniform_rows
 from falsezero.models._variational import EXTINCT_CELLS, VariationalBayes, VariationalEM
+from falsezero.models._variational_sparse import SparseBayes, SparseEM, exact_bound
 
 __all__ = ["BinaryICA"]
 
@@ -46,6 +47,9 @@ class BinaryICA(ConvexModel):
         Number of components K, phantoms included.
     inference : {"vb", "em"}, default="vb"
         "vb" is variational Bayes (appendix B), "em" variational EM with free weights (eqs. 8-12).
+    solver : {"auto", "exact", "sparse"}, default="auto"
+        "exact" visits every cell; "sparse" visits the ones and the few zeros that are nearly ones,
+        and takes all others from Gram matrices; "auto" chooses by the table.
     alpha0, beta0 : float, default=0.5
         Beta prior of the sources (eq. 3).
     gamma0 : float, default=1.0
@@ -55,7 +59,7 @@ class BinaryICA(ConvexModel):
         evidence gains by. Superfluous components then go extinct where the priors let them: that
         takes a `gamma0` of about 0.2 or less, as a Dirichlet(1) prior wants all components used.
     inner_iter : int, default=1
-        How many times the rows are renewed before the sources are renewed once.
+        How many times the rows are renewed before the sources are renewed once (solver "exact").
     max_iter, tol : int and float
         Stop after `max_iter` iterations, or when the objective gains less than ``tol`` of itself
         an iteration.
@@ -86,7 +90,7 @@ class BinaryICA(ConvexModel):
     gamma_ : array of shape (n_rows, n_components)
         Dirichlet posterior of the weights of the training rows ("vb" only).
     evidence_ : float
-        Bound on the log evidence, eq. B.1 ("em": eq. 6).
+        Bound on the log evidence, eq. B.1 ("em": eq. 6), exact whatever the solver.
     extinct_ : array of int
         Components whose posterior has fallen back to the prior: they explain less than one cell.
     history_ : list of dict
@@ -109,6 +113,7 @@ class BinaryICA(ConvexModel):
     _parameter_constraints = {
         **ConvexModel._parameter_constraints,
         "inference": [StrOptions({"vb", "em"})],
+        "solver": [StrOptions({"auto", "exact", "sparse"})],
         "alpha0": [Interval(Real, 0, None, closed="neither")],
         "beta0": [Interval(Real, 0, None, closed="neither")],
         "gamma0": [Interval(Real, 0, None, closed="neither")],
@@ -122,6 +127,7 @@ class BinaryICA(ConvexModel):
         n_components: int = 5,
         *,
         inference: str = "vb",
+        solver: str = "auto",
         alpha0: float = 0.5,
         beta0: float = 0.5,
         gamma0: float = 1.0,
@@ -140,6 +146,7 @@ class BinaryICA(ConvexModel):
     ):
         self.n_components = n_components
         self.inference = inference
+        self.solver = solver
         self.alpha0 = alpha0
         self.beta0 = beta0
         self.gamma0 = gamma0
@@ -157,10 +164,16 @@ class BinaryICA(ConvexModel):
         self.verbose = verbose
 
     def _steps(self, blocks: Blocks) -> Steps:
+        is_sparse = self.solver == "sparse" or (self.solver == "auto" and is_worth_sparse(blocks))
+        return self._variational(blocks, is_sparse)
+
+    def _variational(self, blocks: Blocks, is_sparse: bool) -> Any:
         shapes = (self.alpha0, self.beta0)
         if self.inference == "em":
-            return VariationalEM(self.n_components, blocks, shapes, self.inner_iter)
-        return VariationalBayes(self.n_components, blocks, shapes, self.gamma0, self.inner_iter)
+            em = SparseEM if is_sparse else VariationalEM
+            return em(self.n_components, blocks, shapes, self.inner_iter)
+        vb = SparseBayes if is_sparse else VariationalBayes
+        return vb(self.n_components, blocks, shapes, self.gamma0, self.inner_iter)
 
     def _optimise(self, blocks: Blocks) -> Fit:
         fit = super()._optimise(blocks)
@@ -189,6 +202,6 @@ class BinaryICA(ConvexModel):
         self.components_ = self.alpha_ / (self.alpha_ + self.beta_)
         if self.inference == "vb":
             self.gamma_ = np.concatenate([part.counts for part in fit.local])[:, order]
-        self.evidence_ = fit.objective
-        steps: Any = self._steps(blocks)
+        steps = self._variational(blocks, is_sparse=False)
+        self.evidence_ = exact_bound(steps, blocks, Point(fit.state, fit.local))
         self.extinct_ = np.flatnonzero(steps.cells(fit.state)[order] < EXTINCT_CELLS)
