@@ -17,7 +17,7 @@ UNOBSERVED = np.uint8(2)
 _TILE_CELLS = 65536
 """Cells in a dense tile: its few work arrays of doubles stay in a core's second-level cache."""
 
-_SPARSE_BLOCKS = 32
+_SPARSE_BLOCKS = 8
 """Blocks in a sparse table: few, because each brings its own sums over all columns."""
 
 

@@ -32,6 +32,7 @@ def squarem(
             point = second
             continue
         trial, alpha = _extrapolate(steps, start, first, second, stride, frozen)
+        del start, first  # large tables: each holds the weights of all rows
         if trial is None:
             point = second
             continue

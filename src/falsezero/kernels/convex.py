@@ -27,6 +27,7 @@ FLUSH = 20
 _MANTISSA = (1 << 52) - 1
 _UNIT_EXPONENT = 1023 << 52
 _BIAS = 1023
+_NOT_A_NUMBER = 2047
 _SINGLE = np.dtype(np.float32)
 
 
@@ -60,6 +61,21 @@ def _convex_cells(codes, probability, share):
             u[t] = r if code[t] == 1 else none
             r = r if code[t] == 1 else -r
             p[t] = none if code[t] == 2 else r
+        if i % FLUSH == 0:
+            power += take_powers(bits)
+    return log_of(product, power)
+
+
+@jit
+def _cells_log_likelihood(codes, probability):
+    """Log likelihood of cells with given probabilities of a one."""
+    product, bits = fresh_products(codes.shape[1])
+    power = 0
+    for i in range(codes.shape[0]):
+        code, p = codes[i], probability[i]
+        for t in range(codes.shape[1]):
+            value = p[t] if code[t] == 1 else 1.0 - p[t]
+            product[t] *= 1.0 if code[t] == 2 else value
         if i % FLUSH == 0:
             power += take_powers(bits)
     return log_of(product, power)
@@ -100,11 +116,16 @@ def fresh_products(n):
 
 @jit
 def take_powers(bits):
-    """Bring every product into [1, 2) and return the sum of the exponents taken out."""
-    power = -bits.shape[0] * _BIAS
+    """Bring every product into [1, 2) and return the sum of the exponents taken out.
+
+    Zero, infinity and NaN stay what they are, for the logarithm to show.
+    """
+    power = 0
     for j in range(bits.shape[0]):
-        power += bits[j] >> 52
-        bits[j] = (bits[j] & _MANTISSA) | _UNIT_EXPONENT
+        exponent = bits[j] >> 52
+        is_normal = (exponent > 0) & (exponent < _NOT_A_NUMBER)
+        power += exponent - _BIAS if is_normal else 0
+        bits[j] = (bits[j] & _MANTISSA) | _UNIT_EXPONENT if is_normal else bits[j]
     return power
 
 
@@ -173,3 +194,10 @@ def convex_pass(
     row_stat += v @ zeros.T.astype(_SINGLE, order="C")
     w_ones, w_zeros = (narrow.T @ u).astype(dtype), (narrow.T @ v).astype(dtype)
     return ConvexStatistics(w_ones, w_zeros, row_stat, log_likelihood)
+
+
+def convex_log_likelihood(codes: np.ndarray, weights: np.ndarray, ones: np.ndarray) -> float:
+    """Log likelihood of a block, with F0 = 1 - F1 and nothing else computed."""
+    shape, dtype = codes.shape, weights.dtype
+    probability = np.matmul(weights, ones, out=_buffer("p", shape, dtype))
+    return _cells_log_likelihood(codes, probability)

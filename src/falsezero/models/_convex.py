@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from falsezero.base import FactorModel, spawn_seeds
 from falsezero.data.blocks import Block, Blocks
-from falsezero.kernels.convex import ConvexStatistics, convex_pass
+from falsezero.kernels.convex import ConvexStatistics, convex_log_likelihood, convex_pass
 
 _ATOMS = 2000
 
@@ -41,23 +41,28 @@ def fused_pass(
     block: Block, weights: np.ndarray, ones: np.ndarray, zeros: np.ndarray | None = None
 ) -> ConvexStatistics:
     """`convex_pass` tile by tile, so that a sparse block is never dense as a whole."""
-    parts = [
-        convex_pass(
-            tile.codes,
-            tile.observed,
-            weights[tile.start - block.start : tile.start - block.start + tile.shape[0]],
-            ones,
-            zeros,
-        )
+    total: ConvexStatistics | None = None
+    row_stats = []
+    for tile in block.tiles():
+        w = weights[tile.start - block.start :][: tile.shape[0]]
+        part = convex_pass(tile.codes, tile.observed, w, ones, zeros)
+        row_stats.append(part.row_stat)
+        if total is None:
+            total = part
+            continue
+        np.add(total.ones, part.ones, out=total.ones)
+        np.add(total.zeros, part.zeros, out=total.zeros)
+        total = total._replace(log_likelihood=total.log_likelihood + part.log_likelihood)
+    assert total is not None
+    return total if len(row_stats) == 1 else total._replace(row_stat=np.concatenate(row_stats))
+
+
+def log_likelihood(blocks: Blocks, weights: np.ndarray, components: np.ndarray) -> float:
+    """Exact log likelihood of a table, every cell visited once."""
+    return sum(
+        convex_log_likelihood(tile.codes, weights[tile.rows], components)
+        for block in blocks
         for tile in block.tiles()
-    ]
-    if len(parts) == 1:
-        return parts[0]
-    return ConvexStatistics(
-        np.sum([part.ones for part in parts], axis=0),
-        np.sum([part.zeros for part in parts], axis=0),
-        np.concatenate([part.row_stat for part in parts]),
-        sum(part.log_likelihood for part in parts),
     )
 
 

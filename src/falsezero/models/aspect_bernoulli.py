@@ -24,6 +24,7 @@ from falsezero.models._convex import (
     floor_of,
     fused_pass,
     is_worth_sparse,
+    log_likelihood,
     normalise_rows,
     uniform_rows,
     within,
@@ -248,12 +249,8 @@ class AspectBernoulli(InformationCriteria, ConvexModel):
         order = np.argsort(-weights.sum(axis=0), kind="stable")
         self.components_ = fit.state.components[order]
         self.row_weights_ = weights[:, order]
-        self.log_likelihood_ = self._log_likelihood(blocks, weights, fit.state.components)
+        self.log_likelihood_ = log_likelihood(blocks, weights, fit.state.components)
         self.n_observed_ = blocks.n_observed
-
-    @staticmethod
-    def _log_likelihood(blocks: Blocks, weights: np.ndarray, components: np.ndarray) -> float:
-        return sum(fused_pass(b, weights[b.rows], components).log_likelihood for b in blocks)
 
     @property
     def n_parameters_(self) -> int:
