@@ -75,7 +75,8 @@ class ExplanationDisplay(Display):
             *[
                 (block.codes[row - block.start], weights[row - block.start])
                 for block, weights in model.weights_by_block(table)
-                for row in wanted[(wanted >= block.rows.start) & (wanted < block.rows.stop)]
+                for row in sorted(wanted.tolist())
+                if block.rows.start <= row < block.rows.stop
             ],
             strict=True,
         )

@@ -10,6 +10,14 @@ from falsezero.plot._canvas import COLOURS, Display
 
 __all__ = ["ModelChoiceDisplay"]
 
+_WORDS = {
+    "cells": "mean log probability of hidden cells",
+    "rows": "mean log likelihood of rows left out",
+    "aic": "AIC (smaller is better)",
+    "bic": "BIC (smaller is better)",
+    "evidence": "bound on the log evidence",
+}
+
 
 class ModelChoiceDisplay(Display):
     """A criterion against the number of components, with standard errors, the choice marked.
@@ -62,7 +70,7 @@ class ModelChoiceDisplay(Display):
         at = self.n_components == self.best
         ax.plot(self.best, self.score[at][0], "o", ms=13, mfc="none", mec=COLOURS[5], mew=2)
         ax.set_title(f"{self.best} component{'s' if self.best != 1 else ''}", fontsize=10)
-        ax.set(xlabel="number of components", ylabel=self.criterion)
+        ax.set(xlabel="number of components", ylabel=_WORDS.get(self.criterion, self.criterion))
         ax.xaxis.get_major_locator().set_params(integer=True)
         ax.spines[["top", "right"]].set_visible(False)
         return self

@@ -73,7 +73,7 @@ class OrderedTableDisplay(Display):
         high = float(np.clip(0.16 * n_rows, 3.0, 7.5))
         wide = float(np.clip(0.16 * n_columns, 2.6, 4.6))
         panels = self._begin_panels(ax, 1, 3, (3 * wide + 1.2, high + 0.8))[0]
-        titles = ("as recorded", "probability of a one", "without the noise")
+        titles = ("as recorded", "probability of a one", "rounded to zeros and ones")
         pictures = (self.observed, self.probability, self._differences())
         for panel, title, picture in zip(panels, titles, pictures, strict=True):
             cmap = INK.with_extremes(bad="#d9d9d9")

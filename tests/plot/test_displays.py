@@ -1,0 +1,195 @@
+"""Every picture draws what it was given, on axes of the caller's choice or its own."""
+
+from __future__ import annotations
+
+import matplotlib as mpl
+import numpy as np
+import pytest
+
+import falsezero as fz
+from falsezero import plot
+
+mpl.use("Agg")
+plt = pytest.importorskip("matplotlib.pyplot")
+
+
+@pytest.fixture(autouse=True)
+def _close():
+    yield
+    plt.close("all")
+
+
+@pytest.fixture(scope="module")
+def digits():
+    return fz.datasets.make_digits_demo()
+
+
+@pytest.fixture(scope="module")
+def spoilt(digits):
+    return fz.corrupt(digits.table, omit=0.4, random_state=0)
+
+
+@pytest.fixture(scope="module")
+def model(spoilt):
+    return fz.AspectBernoulli(10, tol=1e-4, n_init=4, random_state=0).fit(spoilt)
+
+
+@pytest.fixture(scope="module")
+def three():
+    table = fz.datasets.make_aspect_bernoulli(40, 9, 3, random_state=0).table
+    return fz.AspectBernoulli(3, random_state=0).fit(table), table
+
+
+def every_display(model, table, image_shape):
+    groups = np.arange(len(table.rows)) % 3
+    return {
+        "bars": lambda ax: plot.ComponentBarsDisplay.from_estimator(model, table, ax=ax),
+        "heat map": lambda ax: plot.ComponentHeatmapDisplay.from_estimator(model, table, ax=ax),
+        "images": lambda ax: plot.ComponentImagesDisplay.from_estimator(model, image_shape, ax=ax),
+        "convergence": lambda ax: plot.ConvergenceDisplay.from_estimator(model, ax=ax),
+        "explanation": lambda ax: plot.ExplanationDisplay.from_estimator(
+            model, table, rows=table.rows[[3, 1]], image_shape=image_shape, ax=ax
+        ),
+        "table": lambda ax: plot.OrderedTableDisplay.from_estimator(model, table, ax=ax),
+        "phantom": lambda ax: plot.PhantomWeightDisplay.from_estimator(model, table, ax=ax),
+        "groups": lambda ax: plot.WeightsByGroupDisplay.from_estimator(model, table, groups, ax=ax),
+        "ternary": lambda ax: plot.TernaryDisplay.from_estimator(
+            model, table, groups.astype(str), ax=ax
+        ),
+    }
+
+
+@pytest.mark.parametrize("name", every_display(None, fz.Table(np.eye(2)), None))
+def test_draws_on_its_own_figure_or_on_mine(three, name) -> None:
+    model, table = three
+    draw = every_display(model, table, (3, 3))[name]
+    own = draw(None)
+    own.figure_.canvas.draw()
+    figure, (left, _) = plt.subplots(1, 2)
+    mine = draw(left)
+    figure.canvas.draw()
+    assert mine.ax_ is left
+    assert mine.figure_ is figure
+    assert own.figure_ is not figure
+
+
+def test_every_display_is_exported() -> None:
+    for name in plot.__all__:
+        assert hasattr(getattr(plot, name), "plot")
+    with pytest.raises(AttributeError, match="no 'Nothing'"):
+        plot.Nothing  # noqa: B018
+
+
+def test_component_images_are_the_components(model, digits) -> None:
+    display = plot.ComponentImagesDisplay.from_estimator(model, digits.image_shape)
+    shown = np.stack([p.images[0].get_array() for p in display.axes_.flat if p.images])
+    np.testing.assert_allclose(shown.reshape(10, -1), model.components_)
+    white = fz.find_phantoms(model).white[0]
+    assert "makes zeros only" in display.axes_.flat[white].get_title()
+
+
+def test_images_of_the_wrong_size_are_refused(model) -> None:
+    with pytest.raises(ValueError, match=r"image_shape=\(7, 7\) has 49 pixels"):
+        plot.ComponentImagesDisplay.from_estimator(model, (7, 7))
+
+
+def test_bars_rank_columns(three) -> None:
+    model, table = three
+    display = plot.ComponentBarsDisplay.from_estimator(model, table, top=4)
+    widths = [bar.get_width() for bar in display.axes_[0, 1].patches]
+    np.testing.assert_allclose(widths, np.sort(model.components_[1])[::-1][:4])
+
+
+def test_ordered_table_holds_the_same_cells(model, spoilt) -> None:
+    display = plot.OrderedTableDisplay.from_estimator(model, spoilt)
+    at = np.ix_(
+        [spoilt.row(label) for label in display.rows],
+        [spoilt.column(label) for label in display.columns],
+    )
+    np.testing.assert_array_equal(display.observed, spoilt.to_numpy()[at])
+    clean = fz.denoise(model, spoilt).probability.to_numpy()
+    np.testing.assert_allclose(display.probability, clean[at], atol=1e-12)
+    assert len(display.row_breaks) == 8  # nine components are content
+
+
+def test_phantom_weight_falls_with_the_number_of_ones(model, spoilt) -> None:
+    display = plot.PhantomWeightDisplay.from_estimator(model, spoilt)
+    np.testing.assert_array_equal(display.n_ones, spoilt.to_numpy().sum(axis=1))
+    assert [r < -0.5 for r in display.correlations.values()] == [True]
+
+
+def test_explanation_is_that_of_explain(three) -> None:
+    model, table = three
+    display = plot.ExplanationDisplay.from_estimator(model, table, rows=[7, 2])
+    np.testing.assert_allclose(display.posterior.sum(axis=0), 1)
+    causes = fz.explain(model, table, rows=[7], top=3, min_posterior=0)
+    ours = {
+        (c, k): p
+        for c, k, p in zip(*(causes[n] for n in ("column", "component", "posterior")), strict=True)
+    }
+    for column in range(9):
+        for k in range(3):
+            assert display.posterior[k, 0, column] == pytest.approx(ours[column, k], abs=1e-6)
+
+
+def test_unobserved_cells_are_left_blank() -> None:
+    values = fz.datasets.make_aspect_bernoulli(20, 6, 2, random_state=0).table.to_numpy()
+    values[0, 1] = np.nan
+    table = fz.Table(values)
+    model = fz.AspectBernoulli(2, random_state=0).fit(table)
+    display = plot.ExplanationDisplay.from_estimator(model, table, rows=[0])
+    assert np.isnan(display.observed[0]).sum() == 1
+    assert np.isnan(plot.OrderedTableDisplay.from_estimator(model, table).observed).sum() == 1
+
+
+def test_groups_of_numbers_are_of_equal_size(three) -> None:
+    model, table = three
+    ages = np.linspace(2, 20, 40)
+    ages[0] = np.nan
+    display = plot.WeightsByGroupDisplay.from_estimator(model, table, ages, n_bins=3)
+    assert [(display.groups == g).sum() for g in (-1, 0, 1, 2)] == [1, 13, 13, 13]
+    with pytest.raises(ValueError, match="by= has 3 values, but the table has 40 rows"):
+        plot.WeightsByGroupDisplay.from_estimator(model, table, [1, 2, 3])
+
+
+def test_ternary_corners_are_components() -> None:
+    display = plot.TernaryDisplay(np.eye(3), ["a", "b", "c"]).plot()
+    np.testing.assert_allclose(display.coordinates[2], [0.5, np.sqrt(0.75)])
+    with pytest.raises(ValueError, match="3 components"):
+        plot.TernaryDisplay(np.ones((4, 2)), range(4))
+
+
+def test_roc_areas(digits, model, spoilt) -> None:
+    display = plot.RocDisplay.from_tables(
+        digits.table.to_numpy(),
+        where=spoilt.to_numpy() == 0,
+        restored=fz.denoise(model, spoilt).probability.to_numpy(),
+        constant=np.full(spoilt.shape, 0.5),
+    )
+    assert display.areas["constant"] == 0.5
+    assert display.areas["restored"] > 0.8
+
+
+def test_model_choice_reads_a_selection(three) -> None:
+    _, table = three
+    choice = fz.select(fz.AspectBernoulli(tol=1e-3), table, [1, 2], random_state=0, n_splits=2)
+    display = choice.plot()
+    np.testing.assert_array_equal(display.n_components, [1, 2])
+    np.testing.assert_array_equal(display.score, choice.table["cells"])
+    assert display.best == choice.best
+
+
+def test_convergence_ends_at_nothing_left(three) -> None:
+    model, _ = three
+    display = plot.ConvergenceDisplay.from_estimator(model, model, against="seconds")
+    assert len(display.histories) == 2
+    left = display.ax_.lines[0].get_ydata()
+    assert (np.diff(left) <= 0).all()
+    assert left[-1] < 1e-2
+
+
+def test_feature_matrices_keep_like_rows_together() -> None:
+    features = np.array([[1, 0], [0, 1], [1, 0], [0, 0]])
+    display = plot.FeatureMatricesDisplay(features, np.eye(2), features, list("abcd")).plot()
+    labels = [text.get_text() for text in display.axes_[0, 0].get_yticklabels()]
+    assert labels == ["a", "c", "b", "d"]

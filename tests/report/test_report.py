@@ -1,0 +1,130 @@
+"""The report: what it says must be what was found, and it must say when to be careful."""
+
+from __future__ import annotations
+
+import re
+from types import SimpleNamespace
+
+import matplotlib as mpl
+import numpy as np
+import pytest
+
+import falsezero as fz
+from falsezero.data.errors import FileReadError
+from falsezero.report.study import study
+from falsezero.report.words import distrust, summary
+
+mpl.use("Agg")
+
+
+@pytest.fixture(scope="module")
+def finds() -> fz.Table:
+    """Three faunas of ten genera; half of what lived there was not found."""
+    rng = np.random.default_rng(0)
+    fauna = np.kron(np.eye(3), np.full((1, 10), 0.95))[rng.integers(3, size=240)]
+    values = (rng.random(fauna.shape) < fauna) & (rng.random(fauna.shape) < rng.random((240, 1)))
+    genera = [f"genus {i}" for i in range(30)]
+    return fz.Table(values, [f"site <{i}>" for i in range(240)], genera, "finds & gaps")
+
+
+@pytest.fixture(scope="module")
+def page(finds, tmp_path_factory) -> str:
+    path = tmp_path_factory.mktemp("report") / "report.html"
+    assert fz.write_report(finds, path, n_components=[2, 4], n_restarts=3) == path
+    return path.read_text("utf-8")
+
+
+def test_the_report_says_what_was_found(page) -> None:
+    text = re.sub(r'srcdoc="[^"]*"|base64,[^"]*', "", page)
+    assert "<title>Which zeros are real? finds &amp; gaps</title>" in text
+    assert "240 rows and 30 columns" in text
+    assert "4 components did best" in text
+    assert re.search(r"component \d \(weight \d\d %\) makes zeros in nearly every column", text)
+    assert re.search(r"[\d,]+ zeros are more probably an omission than true", text)
+    assert "site &lt;" in text
+    assert "of 3</td>" in text
+    for heading in ("What to distrust", "What this rests on", "Explorer", "Is it noise?"):
+        assert f"{heading}</h2>" in text
+
+
+def test_the_report_needs_no_network(page) -> None:
+    outside = re.findall(r'(?:src|href)="(?!data:|#)[^"]*"', page)
+    assert outside == []
+    assert page.count("<img ") == page.count('<img alt="') == 4
+
+
+def test_the_explorer_is_inside(page) -> None:
+    assert page.count("<iframe") == 1
+    assert "falsezero-payload" in page
+
+
+def test_a_table_without_noise_is_said_to_have_none(tmp_path) -> None:
+    rng = np.random.default_rng(1)
+    table = fz.Table(rng.random((60, 12)) < 0.5)
+    path = fz.write_report(table, tmp_path / "plain.html", n_components=2, n_restarts=2)
+    text = path.read_text("utf-8")
+    assert "no reason to doubt any zero" in text
+    assert "No zero is more probably an omission than true" in text
+
+
+def test_a_folder_that_is_not_there_is_said_before_the_work(finds, tmp_path) -> None:
+    with pytest.raises(FileReadError, match="There is no folder"):
+        fz.write_report(finds, tmp_path / "no" / "report.html")
+
+
+def test_votes_count_the_fits_that_agree(finds) -> None:
+    found = study(
+        finds,
+        fz.AspectBernoulli(tol=1e-6),
+        n_components=4,
+        criterion="cells",
+        n_restarts=4,
+        random_state=0,
+    )
+    votes = found.absences["votes"]
+    assert votes.min() >= 1
+    assert votes.max() <= len(found.as_good) <= 4
+    assert [m.objective_ for m in found.restarts] == sorted(
+        (m.objective_ for m in found.restarts), reverse=True
+    )
+    assert any("component" in line for line in summary(found))
+
+
+def make_study(**changes):
+    """A study of which everything is in order, but for the changes."""
+    model = SimpleNamespace(converged_=True)
+    phantoms = SimpleNamespace(
+        kinds=np.array(["white", "content"]), content=np.array([1]), white=np.array([0])
+    )
+    table = SimpleNamespace(shape=(1000, 100), n_ones=5000)
+    settings = {
+        "table": table,
+        "restarts": [model] * 5,
+        "as_good": [model] * 5,
+        "model": model,
+        "phantoms": phantoms,
+        "absences": np.zeros(10),
+        "undecided": np.array([], dtype=int),
+        "agreement": 1.0,
+    }
+    return SimpleNamespace(**{**settings, **changes})
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({}, "Nothing stands out"),
+        ({"as_good": [0]}, "Only one of 5 random starts"),
+        ({"as_good": [0, 0]}, "Only 2 of 5 random starts"),
+        ({"agreement": 0.5}, "agree on only 50 %"),
+        ({"undecided": np.array([0])}, "Component 0 was called noise by a narrow margin"),
+        ({"undecided": np.array([1])}, "Component 1 was called content by a narrow margin"),
+        ({"model": SimpleNamespace(converged_=False)}, "had not settled"),
+        ({"absences": np.zeros(6000)}, "more doubtful zeros (6,000) than recorded ones (5,000)"),
+        ({"table": SimpleNamespace(shape=(12, 100), n_ones=5000)}, "poorly determined"),
+    ],
+)
+def test_what_to_distrust(changes, words) -> None:
+    lines = distrust(make_study(**changes))
+    assert len(lines) == 1
+    assert words in lines[0]
