@@ -6,6 +6,7 @@ from scipy import sparse
 from sklearn.utils.estimator_checks import parametrize_with_checks
 from tests.reference import binary_ica as reference
 
+import falsezero as fz
 from falsezero.backends import map_blocks
 from falsezero.data.blocks import Blocks
 from falsezero.data.table import Table
@@ -205,6 +206,25 @@ def test_keep_is_equation_13(holed):
     weights = model.transform(holed) * [1.0, 0.5, 0.0]
     expected = weights / weights.sum(axis=1, keepdims=True) @ model.components_
     np.testing.assert_allclose(model.reconstruct(holed, keep=[1.0, 0.5, 0.0]), expected)
+
+
+def test_a_white_phantom_is_found_and_every_question_can_be_asked():
+    clean = fz.datasets.make_digits_demo().table
+    spoilt = fz.corrupt(clean, omit=0.4, random_state=0)
+    model = BinaryICA(10, n_init=3, random_state=2, tol=1e-6).fit(spoilt)
+    phantoms = fz.find_phantoms(model)
+    assert len(phantoms.white) == 1
+    truth, zeros = clean.to_numpy(), spoilt.to_numpy() == 0
+    repaired = fz.denoise(model, spoilt).probability.to_numpy()
+    fooled = model.reconstruct(spoilt).to_numpy()
+    lost = zeros & (truth == 1)
+    assert repaired[lost].mean() > 1.1 * fooled[lost].mean()
+    doubtful = fz.false_absences(model, spoilt, n=200)
+    found = truth[doubtful["row"], doubtful["column"]]
+    assert found.mean() > 3 * lost.sum() / zeros.sum()
+    assert len(fz.expand(model, spoilt, rows=[0], n=5)) == 5
+    explained = fz.explain(model, spoilt, rows=[0], columns=[20], top=8, min_posterior=0)
+    assert explained["posterior"].sum() == pytest.approx(1)
 
 
 def test_labels_come_back():
