@@ -204,6 +204,21 @@ def test_topics_lists_the_strongest_columns(run: Any, fitted: Path) -> None:
         assert len(members) == 3
 
 
+def test_topics_of_a_table_name_its_rows_too(run: Any, finds: Path, tmp_path: Path) -> None:
+    path = tmp_path / "model.fz"
+    options = ("--model", "discrete-pca", "-k", 2, "--restarts", 1, "--seed", 1)
+    assert run("fit", finds, "-o", path, *LONG, *options).code == 0
+    outcome = run("topics", path, finds, *LONG, "--top", 5, "--json")
+    assert outcome.err == ""
+    rows = json.loads(outcome.out)
+    assert len(rows) == 2
+    for row in rows:
+        genera = {int(name.split()[1]) < 12 for name in row["distinctive"].split(", ")}
+        sites = {int(name.split()[1]) < 60 for name in row["rows"].split(", ")}
+        assert len(genera) == 1
+        assert genera == sites
+
+
 def test_results_go_to_files_by_extension(
     run: Any, finds: Path, fitted: Path, tmp_path: Path
 ) -> None:

@@ -87,7 +87,7 @@ def distinctive_words(model: Any, X: Any, n: int = 10) -> Tidy:
 def _tokens_by_component(model: Any, X: Any) -> np.ndarray:
     """Expected tokens of each component and word, components x words."""
     values = sparse.csr_array(X.values if isinstance(X, Table) else X)
-    weights = model.transform(values)
+    weights = np.asarray(model.transform(X))
     share = weights / weights.sum(axis=1, keepdims=True)
     theta = model.components_
     tokens = np.zeros(theta.shape)
@@ -125,7 +125,7 @@ def best_rows(model: Any, X: Any, n: int = 10) -> Tidy:
     """
     values = X.values if isinstance(X, Table) else sparse.csr_array(X)
     labels = X.rows if isinstance(X, Table) else as_labels(None, values.shape[0], "row")
-    weights = model.transform(values)
+    weights = np.asarray(model.transform(X))
     share = weights / weights.sum(axis=1, keepdims=True)
     length = np.asarray(values.sum(axis=1), dtype=float)
     excess = (share - share.mean(axis=0)) * np.sqrt(np.maximum(length, 1.0))[:, None]
@@ -159,7 +159,7 @@ def page_rank(model: Any, X: Any, links: Any, damping: float = 0.85) -> np.ndarr
     import networkx as nx
 
     links = sparse.csr_array(links.values if isinstance(links, Table) else links)
-    weights = np.asarray(model.transform(X.values if isinstance(X, Table) else X))
+    weights = np.asarray(model.transform(X))
     if links.shape != (len(weights), len(weights)):
         raise ValueError(
             f"links= needs one row and one column per row of the table ({len(weights)}), but has "

@@ -2,34 +2,57 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
-from falsezero.cli._common import model_argument
+from falsezero.cli._common import model_argument, read_for, table_options
 from falsezero.cli._describe import describe
 from falsezero.cli._output import Target, output_options
 
 
 @click.command()
 @model_argument
+@click.argument("table", required=False, metavar="[TABLE]")
 @click.option("--top", type=click.IntRange(min=1), default=10, show_default=True, metavar="N")
 @output_options
-def command(model: str, top: int, output: str | None, force: bool, as_json: bool) -> None:
+@table_options
+def command(
+    model: str,
+    table: str | None,
+    top: int,
+    output: str | None,
+    force: bool,
+    as_json: bool,
+    **layout: Any,
+) -> None:
     """List the strongest columns of every component.
 
     They are the words of a topic or the members of a community. One line a component, numbered as
-    in `falsezero info`, heaviest first.
+    in `falsezero info`, heaviest first. With TABLE, also the columns that tell the component from
+    the others (by Bayes factor), and the rows that are most about it.
 
     \b
-    falsezero topics reviews.fz --top 12
+    falsezero topics reviews.fz reviews.npz --top 12
     """
     import falsezero as fz
 
     target = Target(output, force, as_json)
-    components = describe(fz.load(model), top)["components"]
+    fitted = fz.load(model)
+    components = describe(fitted, top)["components"]
+    for part in components:
+        part["strongest"] = ", ".join(member["column"] for member in part["strongest"])
+    if table is not None:
+        _add_from_table(components, fitted, read_for(fitted, table, layout), top)
     components.sort(key=lambda part: -(part["weight"] or 0))
     known = [name for name in components[0] if components[0][name] is not None]
-    rows = [
-        part | {"strongest": ", ".join(member["column"] for member in part["strongest"])}
-        for part in components
-    ]
-    target.write_findings(fz.Tidy.from_rows(rows, known))
+    target.write_findings(fz.Tidy.from_rows(components, known))
+
+
+def _add_from_table(components: list[dict[str, Any]], model: Any, table: Any, top: int) -> None:
+    from falsezero.analysis.topics import best_rows, distinctive_words
+
+    words, rows = distinctive_words(model, table, top), best_rows(model, table, top)
+    for k, part in enumerate(components):
+        for name, found, label in (("distinctive", words, "word"), ("rows", rows, "row")):
+            part[name] = ", ".join(map(str, found[label][found["component"] == k]))
