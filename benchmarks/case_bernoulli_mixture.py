@@ -25,7 +25,7 @@ def run(quick: bool) -> list[dict[str, Any]]:
     X = make_aspect_bernoulli(2000, 240, COMPONENTS, random_state=0).table.to_numpy()
     holes = np.where(np.random.default_rng(0).random(X.shape) < 0.1, np.nan, X)
     BernoulliMixture(2, max_iter=5).fit(X[:100])
-    seeds = range(2 if quick else 5)
+    seeds = range(3 if quick else 5)
     rows = []
     for case, table, kind in (("complete", X, "binary"), ("10 % missing", holes, "binary_nan")):
         ours, rival = [], []

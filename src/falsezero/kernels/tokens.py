@@ -13,8 +13,9 @@ _TINY = 1e-300
 def token_pass(indptr, indices, data, rates, columns, row_stat, column_stat):
     """Add x / p shared out to rows and columns, p = rates . columns; return sum of x log p.
 
-    `rates` is rows x components, `columns` is columns x components (so that both dot products and
-    both updates run along memory), `row_stat` and `column_stat` are shaped like them.
+    The table is CSR; `rates` is rows x components, `columns` is columns x components (so that both
+    dot products and both updates run along memory), `row_stat` and `column_stat` are shaped like
+    them. For a CSC table, rows and columns change places.
     """
     k = rates.shape[1]
     full = k - k % 4

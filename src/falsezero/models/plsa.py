@@ -53,9 +53,12 @@ class TokenSteps:
     state_params = {"columns": None}
     local_params = {"weights": None}
 
-    def __init__(self, n_components: int, dtype: Any):
+    def __init__(self, n_components: int, blocks: Blocks):
         self.n_components = n_components
-        self.dtype = dtype
+        self.dtype = blocks.dtype
+        # Column by column, what is touched at random are the rates of a block's few rows, which
+        # stay in cache; row by row it would be the parameters of all columns.
+        self.by_column = {block.start: block.csr.tocsc() for block in blocks}
 
     def init(self, blocks: Blocks, rng: np.random.Generator) -> tuple[Aspects, list[RowWeights]]:
         """Components around the column totals, equal rates around the row totals."""
@@ -73,10 +76,10 @@ class TokenSteps:
         self, block: Block, local: RowWeights, state: Aspects, rng: Any
     ) -> tuple[RowWeights, _Statistics]:
         """Share every token out over the components; new rates of the rows of a block."""
-        rates, columns, csr = local.weights, state.columns, block.csr
+        rates, columns, csc = local.weights, state.columns, self.by_column[block.start]
         row_stat, column_stat = np.zeros_like(rates), np.zeros_like(columns)
         log_likelihood = token_pass(
-            csr.indptr, csr.indices, csr.data, rates, columns, row_stat, column_stat
+            csc.indptr, csc.indices, csc.data, columns, rates, column_stat, row_stat
         )
         expected = rates.sum(axis=1)
         if block.missing_csr is not None:
@@ -187,7 +190,7 @@ class PLSA(InformationCriteria, FactorModel):
         self.verbose = verbose
 
     def _steps(self, blocks: Blocks) -> TokenSteps:
-        return TokenSteps(self.n_components, blocks.dtype)
+        return TokenSteps(self.n_components, blocks)
 
     def _block_rows(self, values: Any) -> int | None:
         return sparse_block_rows(values)
