@@ -134,6 +134,21 @@ def test_the_picture_shows_the_table_in_light_and_dark(open_page, path, spoilt, 
     assert share[1] == (scheme == "light")
 
 
+def test_a_moving_hand_gets_a_quick_picture_and_a_resting_one_the_whole(open_page, path) -> None:
+    page = open_page(path)
+    heights = page.evaluate(
+        """() => {
+          const explorer = document.querySelector("#falsezero").explorer, {picture} = explorer;
+          picture.draw(50);
+          const quick = picture.image.height;
+          explorer.rest();
+          return [quick, picture.image.height, Math.round(picture.box().height)];
+        }"""
+    )
+    assert heights[0] == 50
+    assert heights[1] == heights[2]
+
+
 def test_unobserved_cells_and_a_table_without_noise(open_page, tmp_path) -> None:
     drawn = fz.datasets.make_aspect_bernoulli(40, 12, 2, random_state=0).table.to_numpy()
     drawn[3, 4] = np.nan

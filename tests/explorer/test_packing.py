@@ -15,6 +15,7 @@ from hypothesis.extra.numpy import arrays
 import falsezero as fz
 from falsezero.explorer.links import factors_of
 from falsezero.explorer.packing import Bundle, gaps_of, pack, quantise
+from falsezero.explorer.page import _PRECISIONS
 
 
 @given(arrays(bool, st.integers(0, 2000), elements=st.booleans()), st.integers(0, 1000))
@@ -83,6 +84,26 @@ def test_the_page_is_small(tmp_path) -> None:
     model.n_features_in_ = 2000
     path = fz.explore(model, drawn.table, tmp_path / "large.html")
     assert path.stat().st_size < 400_000
+
+
+@pytest.mark.parametrize("precision", _PRECISIONS, ids=str)
+def test_coarse_numbers_are_fine_enough(precision) -> None:
+    drawn = fz.datasets.make_aspect_bernoulli(
+        1000, 500, 30, concentration=0.1, shape=(0.1, 10.0), random_state=0
+    )
+
+    def read(values: np.ndarray, levels: int, power: int) -> np.ndarray:
+        codes, how = quantise(values, levels, power)
+        return how["range"] * (codes / how["levels"]) ** how["power"]
+
+    exact = drawn.weights * (np.arange(30) != 0)
+    exact = exact[exact.sum(axis=1) > 0.1]
+    coarse = read(np.where(exact < precision.floor, 0, exact), precision.weights, 4)
+    components = read(drawn.components, precision.components, 1)
+    expected = exact / exact.sum(axis=1, keepdims=True) @ drawn.components
+    shown = coarse / coarse.sum(axis=1, keepdims=True) @ components
+    assert len(exact) > 900
+    assert np.abs(shown - expected).max() < 1 / 255
 
 
 def test_a_table_too_large_is_refused() -> None:

@@ -232,6 +232,33 @@ function runs(groups, from, to) {
   return found;
 }
 
+function addCodes(cells, count, bin, ink, unknown) {
+  for (let i = 0; i < count; i++)
+    if (cells[i] === 1) ink[bin[i]]++;
+    else if (cells[i] === 2) unknown[bin[i]]++;
+}
+
+function addAbove(sum, half, count, bin, ink) {
+  for (let i = 0; i < count; i++) if (sum[i] >= half) ink[bin[i]]++;
+}
+
+function addScaled(sum, scale, count, bin, ink) {
+  for (let i = 0; i < count; i++) ink[bin[i]] += sum[i] * scale;
+}
+
+// Ink where record and expectation agree; the places where they do not go to `differing`.
+function addAgreeing(cells, sum, half, count, bin, ink, unknown, differing) {
+  let found = 0;
+  for (let i = 0; i < count; i++) {
+    const code = cells[i], one = sum[i] >= half ? 1 : 0;
+    if (code === one) {
+      if (one) ink[bin[i]] += 0.5;
+    } else if (code === 2) unknown[bin[i]]++;
+    else differing[found++] = i;
+  }
+  return found;
+}
+
 class Picture {
   constructor(fit, canvas) {
     this.fit = fit;
@@ -399,25 +426,22 @@ class Picture {
     pen.putImageData(pixels, 0, 0);
   }
 
+  // Add one row to the pixels it falls into. The loops are the hot ones: plain arrays, few branches.
   gather(r, c0, c1, bin, { ink, missed, extra, unknown }) {
-    const { fit, view } = this, { cells, sum } = fit, from = r * fit.t, half = fit.level(r, 0.5);
-    if (view === "original")
-      for (let c = c0; c < c1; c++) {
-        const code = cells[from + c];
-        if (code) (code === 1 ? ink : unknown)[bin[c - c0]]++;
+    const { fit, view } = this, from = r * fit.t;
+    const half = fit.level(r, 0.5), cells = fit.cells.subarray(from + c0, from + c1);
+    const sum = fit.sum.subarray(from + c0, from + c1), count = c1 - c0;
+    if (view === "original") addCodes(cells, count, bin, ink, unknown);
+    else if (view === "denoised") addAbove(sum, half, count, bin, ink);
+    else if (view === "probability" && fit.convex) addScaled(sum, 1 / fit.unit[r], count, bin, ink);
+    else if (view === "probability") for (let i = 0; i < count; i++) ink[bin[i]] += fit.toProbability(sum[i], r);
+    else {
+      const found = addAgreeing(cells, sum, half, count, bin, ink, unknown, (this.differing ??= new Uint32Array(fit.t)));
+      for (let j = 0; j < found; j++) {
+        const i = this.differing[j];
+        (cells[i] ? extra : missed)[bin[i]] += fit.doubt(r, c0 + i) >= 0.5 ? 1 : PALE;
       }
-    else if (view === "probability") {
-      for (let c = c0; c < c1; c++) ink[bin[c - c0]] += fit.toProbability(sum[from + c], r);
-    } else if (view === "denoised") {
-      for (let c = c0; c < c1; c++) if (sum[from + c] >= half) ink[bin[c - c0]]++;
-    } else
-      for (let c = c0; c < c1; c++) {
-        const code = cells[from + c], one = sum[from + c] >= half;
-        if (!code && !one) continue;
-        if (code === 2) unknown[bin[c - c0]]++;
-        else if (code && one) ink[bin[c - c0]] += 0.5;
-        else (code ? extra : missed)[bin[c - c0]] += fit.doubt(r, c) >= 0.5 ? 1 : PALE;
-      }
+    }
   }
 
   mix({ ink, missed, extra, unknown }, across, deep, pixels, at, shades) {
