@@ -3,8 +3,10 @@
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.utils.estimator_checks import check_estimator
 from tests.reference import discrete_pca as reference
 
+from falsezero.analysis.document_evidence import log_evidence, log_what_if, row_log_likelihood
 from falsezero.backends import map_blocks
 from falsezero.data.blocks import Blocks
 from falsezero.inference.contract import Point
@@ -14,6 +16,7 @@ from falsezero.models._discrete_collapsed import CollapsedSteps, GroupCollapsedS
 from falsezero.models._discrete_family import Hyper, read_family
 from falsezero.models._discrete_gibbs import DirectGibbsSteps, RowCollapsedSteps
 from falsezero.models._discrete_mean_field import EMSteps, MeanFieldSteps
+from falsezero.models.discrete_pca import DiscretePCA
 
 COUNTS = np.array([[2.0, 0, 1, 1], [0, 2, 1, 0]])
 GROUPS = ["a", "a", "b", "b"]
@@ -71,7 +74,7 @@ def counts_of(steps, point):
     c = np.zeros((len(steps.tokens), len(steps.hyper.alpha)))
     rows, components, counts = steps.pairs(point.local[0])
     c[rows, components] = counts
-    return c, point.state.words[:, : len(steps.hyper.alpha)]
+    return c, point.state.words
 
 
 def invariants(c, n):
@@ -162,14 +165,12 @@ def test_samplers_agree_with_enumeration(name, kind):
     assert np.abs(z_scores(draws, expected)).max() < 4
 
 
-@pytest.mark.parametrize("n_shards", [1, 2])
-@pytest.mark.parametrize("word_major", [True, False])
 @pytest.mark.parametrize("name", ["dirichlet in groups", "gamma-poisson"])
-def test_both_sweeps_agree_with_enumeration(name, word_major, n_shards):
+def test_two_shards_agree_with_enumeration(name):
     """Two shards are an approximation; on a tiny table it is not noticed in 2400 sweeps."""
     _, found, p = reference.enumerate_components(tiny(name), COUNTS)
     expected = p @ np.array([invariants(c, n) for c, n in found])
-    steps = steps_of(CollapsedSteps, name, word_major=word_major, n_shards=n_shards)
+    steps = steps_of(CollapsedSteps, name, n_shards=2)
     chain = run(steps, blocks_of(COUNTS), np.random.default_rng(8), 2500)
     draws = [invariants(*counts_of(steps, point)) for point, _ in chain][100:]
     assert np.abs(z_scores(draws, expected)).max() < 4
@@ -200,8 +201,7 @@ def _table_given(rng, rows, z, groups, shape):
     return counts, columns
 
 
-@pytest.mark.parametrize("word_major", [True, False])
-def test_geweke_collapsed(word_major):
+def test_geweke_collapsed():
     """Drawing words given components and components given words leaves the prior as it is."""
     rng = np.random.default_rng(11)
     rows, shape, k = np.repeat([0, 1, 2], 4), (3, 4), len(ALPHA)
@@ -219,9 +219,8 @@ def test_geweke_collapsed(word_major):
     z, draws = _prior_components(rng, rows, k), []
     for _ in range(1500):
         counts, columns = _table_given(rng, rows, z, family.groups, shape)
-        hyper = Hyper(ALPHA, BETA)
-        steps = CollapsedSteps(family, blocks_of(counts), hyper, ETA, word_major=word_major)
-        order = np.lexsort((rows, columns) if word_major else (columns, rows))
+        steps = CollapsedSteps(family, blocks_of(counts), Hyper(ALPHA, BETA), ETA)
+        order = np.lexsort((rows, columns))
         state, local = steps.arrange([z[order].astype(np.int32)])
         steps.local_step(blocks_of(counts)[0], local[0], state, rng)
         z = np.empty_like(z)
@@ -271,3 +270,190 @@ def test_geweke_direct(name):
         weights, theta = rows.weights, steps.global_step(stats, state, rng).theta
         draws.append(statistic(weights, theta))
     assert np.abs(z_scores(draws, prior.mean(axis=0))).max() < 4
+
+
+# -- evidence -----------------------------------------------------------------------------------
+
+
+def fitted(name, theta, alpha=ALPHA, beta=BETA, **options):
+    """A model that knows its components."""
+    kind, groups = MODELS[name]
+    model = DiscretePCA(
+        len(alpha), model=kind, groups=groups, alpha=alpha, beta=beta, eta=ETA, **options
+    )
+    model.family_ = family_of(name)
+    model.components_, model.alpha_, model.beta_ = theta.T, alpha, beta
+    model.n_features_in_ = len(theta)
+    return model
+
+
+@pytest.mark.parametrize(
+    ("name", "method"),
+    [(name, "importance") for name in MODELS]
+    + [(name, "left_to_right") for name in list(MODELS)[:2]]
+    + [(name, "harmonic") for name in ["dirichlet", "gamma-poisson"]],
+)
+def test_row_log_likelihood_is_the_sum_over_components(name, method):
+    theta = family_of(name).normalise(np.random.default_rng(2).random((4, 2)) + 0.1)
+    exact = [
+        reference.enumerate_components(tiny(name), COUNTS[i : i + 1], theta)[0] for i in range(2)
+    ]
+    found = row_log_likelihood(fitted(name, theta), COUNTS, method, n_draws=3000)
+    np.testing.assert_allclose(found, exact, atol=0.06 if method != "harmonic" else 0.2)
+
+
+def test_what_if_is_a_ratio_of_likelihoods():
+    theta = family_of("dirichlet").normalise(np.random.default_rng(2).random((4, 2)) + 0.1)
+    more = np.array([[0.0, 1, 0, 0], [0, 0, 0, 2]])
+    model, name = fitted("dirichlet", theta), tiny("dirichlet")
+    exact = []
+    for i in range(2):
+        both, one = COUNTS[i : i + 1] + more[i : i + 1], COUNTS[i : i + 1]
+        log_p = [reference.enumerate_components(name, w, theta)[0] for w in (both, one)]
+        log_c = [reference.log_constant(name, w) for w in (both, one, more[i : i + 1])]
+        exact.append(log_p[0] - log_c[0] - log_p[1] + log_c[1] + log_c[2])
+    np.testing.assert_allclose(log_what_if(model, COUNTS, more, 4000), exact, atol=0.05)
+
+
+@pytest.mark.parametrize("method", ["annealed", "harmonic"])
+@pytest.mark.parametrize("name", ["dirichlet", "dirichlet in groups", "gamma-poisson"])
+def test_evidence_is_the_sum_over_components(name, method):
+    beta = np.full(2, 0.5)
+    exact, _, _ = reference.enumerate_components(tiny(name)._replace(beta=beta), COUNTS)
+    kind, groups = MODELS[name]
+    model = DiscretePCA(2, model=kind, groups=groups, alpha=ALPHA, beta=beta, eta=ETA)
+    found = log_evidence(model, COUNTS, method, n_steps=100, n_chains=30)
+    assert found.log_evidence == pytest.approx(exact, abs=0.08 if method == "annealed" else 0.3)
+
+
+# -- the estimator ------------------------------------------------------------------------------
+
+INFERENCES = ["mean_field", "em", "gibbs", "collapsed_gibbs"]
+FAST = {"warmup": 15, "n_draws": 4, "thin": 1, "max_iter": 20}
+quiet = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+
+
+def corpus(n=80, seed=0):
+    """Counts from three components with words of their own."""
+    rng = np.random.default_rng(seed)
+    theta = np.kron(np.eye(3), np.full(5, 0.2))
+    weights = rng.dirichlet(np.full(3, 0.2), size=n)
+    return np.stack([rng.multinomial(40, p) for p in weights @ theta]).astype(float), theta
+
+
+@pytest.mark.parametrize("model", ["dirichlet-multinomial", "gamma-poisson", "gamma-multinomial"])
+@pytest.mark.parametrize("inference", INFERENCES)
+@quiet
+def test_every_way_of_fitting_finds_the_components(model, inference):
+    counts, theta = corpus()
+    options = FAST | {"warmup": 60, "n_draws": 10, "max_iter": 100}
+    fit = DiscretePCA(3, model=model, inference=inference, alpha=0.2, random_state=1, **options)
+    fit.fit(counts)
+    np.testing.assert_allclose(fit.components_.sum(axis=1), 1.0, rtol=1e-5)
+    overlap = fit.components_ @ (theta > 0).T
+    assert sorted(overlap.argmax(axis=1)) == [0, 1, 2]
+    assert overlap.max(axis=1).min() > 0.9
+    assert fit.row_weights_.shape == (80, 3)
+    assert fit.score(corpus(30, seed=1)[0]) > np.log(1 / 15) + 0.5
+
+
+@quiet
+def test_a_tiny_group_example_is_normalised_group_by_group():
+    counts, _ = corpus()
+    groups = np.repeat(["noun", "verb", "poisson"], 5)
+    fit = DiscretePCA(3, model="gamma-multinomial", groups=groups, random_state=0, **FAST).fit(
+        counts
+    )
+    for name in np.unique(groups):
+        np.testing.assert_allclose(fit.components_[:, groups == name].sum(axis=1), 1.0)
+    drawn = fit.sample(4, length=[7, 3, 0], random_state=0)
+    assert drawn[:, groups == "noun"].sum(axis=1).tolist() == [7] * 4
+
+
+EDGES = {
+    "zeros": np.zeros((4, 3)),
+    "one row": np.array([[3.0, 0, 1]]),
+    "one column": np.array([[3.0], [0.0], [2.0]]),
+    "an empty row": np.array([[0.0, 0, 0], [1, 2, 0]]),
+    "one token": np.array([[0.0, 1.0], [0.0, 0.0]]),
+    "large counts": np.array([[1e5, 0.0], [3.0, 2e4]]),
+}
+
+
+@pytest.mark.parametrize("table", EDGES.values(), ids=EDGES)
+@pytest.mark.parametrize("model", ["dirichlet-multinomial", "gamma-poisson", "gamma-multinomial"])
+@pytest.mark.parametrize("inference", INFERENCES)
+@quiet
+def test_edges_give_finite_numbers(table, model, inference):
+    fit = DiscretePCA(3, model=model, inference=inference, random_state=0, **FAST).fit(table)
+    for array in (fit.components_, fit.transform(table), fit.reconstruct(table), fit.alpha_):
+        assert np.isfinite(array).all()
+    assert np.isfinite(fit.score(table))
+
+
+@quiet
+def test_threads_and_blocks_change_nothing():
+    counts, _ = corpus(200)
+    fits = [
+        DiscretePCA(
+            3, inference="collapsed_gibbs", n_shards=3, n_jobs=n_jobs, random_state=0, **FAST
+        ).fit(counts)
+        for n_jobs in (1, 3)
+    ]
+    np.testing.assert_array_equal(fits[0].components_, fits[1].components_)
+
+
+@quiet
+@pytest.mark.parametrize("inference", INFERENCES)
+def test_sparse_and_dense_tables_give_the_same_fit(inference):
+    counts, _ = corpus(40)
+    dense, thin = (
+        DiscretePCA(2, inference=inference, random_state=0, **FAST).fit(table).components_
+        for table in (counts, sparse.csr_matrix(counts))
+    )
+    np.testing.assert_array_equal(dense, thin)
+
+
+@pytest.mark.parametrize("model", ["dirichlet-multinomial", "gamma-poisson", "gamma-multinomial"])
+@pytest.mark.parametrize("acceleration", [None, "squarem"])
+@quiet
+def test_the_bound_never_falls_while_priors_are_learnt(model, acceleration):
+    fit = DiscretePCA(
+        4, model=model, learn_alpha=True, acceleration=acceleration, random_state=0, max_iter=60
+    ).fit(corpus()[0])
+    objective = np.array([row["objective"] for row in fit.history_])
+    assert np.diff(objective).min() > -1e-9 * abs(objective[-1])
+
+
+@quiet
+def test_alpha_is_learnt_from_the_data():
+    counts, _ = corpus(400)
+    for inference in ("mean_field", "gibbs", "collapsed_gibbs"):
+        options = FAST | {"warmup": 100, "max_iter": 200}
+        fit = DiscretePCA(
+            3, inference=inference, alpha=1.5, learn_alpha=True, random_state=0, **options
+        ).fit(counts)
+        assert 0.1 < fit.alpha_.mean() < 0.35, inference
+
+
+@pytest.mark.parametrize(
+    ("options", "table", "words"),
+    [
+        ({}, [[1.0, np.nan]], "NaN"),
+        ({}, [[1.0, -2.0]], "Negative"),
+        ({"inference": "gibbs"}, [[1.5, 2.0]], "whole counts"),
+        ({"groups": ["a"]}, [[1.0, 2.0]], "one group per column"),
+        ({"groups": ["a", "poisson"]}, [[1.0, 2.0]], "gamma-multinomial"),
+        ({"model": "gamma-poisson", "groups": ["a", "b"]}, [[1.0, 2.0]], "no groups="),
+        ({"alpha": [1.0, 2.0]}, [[1.0, 2.0]], "alpha="),
+        ({"inference": "em", "learn_alpha": True}, [[1.0, 2.0]], "cannot learn"),
+    ],
+)
+def test_errors_say_what_mends_them(options, table, words):
+    with pytest.raises(ValueError, match=words):
+        DiscretePCA(3, **options).fit(np.asarray(table))
+
+
+@quiet
+def test_scikit_learn_accepts_it():
+    check_estimator(DiscretePCA(2, max_iter=30))

@@ -8,14 +8,13 @@ where all counts leave the token itself out (Griffiths and Steyvers, 2004; for g
 scale_k = 1 / (1 + beta_k), from the slide "Likelihood with Components Marginalised"); spread and
 n_k are sums over the words of j's group.
 
-With few components `sweep_documents` goes document by document, all but the word's counts in the
-first-level cache, and multiplies out all K terms as SIMD code. With many, `sweep_words` goes word
-by word: the right-hand factor is then one dense vector that changes in two places a token, its
-product with alpha is summed once a word, and only the components that the document uses remain to be
-added up. Tokens of the same word and document share even that sum. Both draw from the same
-distribution.
+Tokens are visited word by word. The right-hand factor is then one dense vector that stays in the
+first-level cache and changes in two places a token, its product with alpha is summed once a word,
+and only the components that the document uses remain to be added up: the cost of a token is the
+number of components of its document, not K. Tokens of the same word and document share even that
+sum.
 
-The two sweeps are long functions on purpose: a call with many arrays costs more than the step it
+The sweep is one long function on purpose: a call with many arrays costs more than the step that it
 would name.
 """
 
@@ -49,85 +48,6 @@ def _inverse_totals(totals, spread, scale):
         for k in range(scale.shape[0]):
             inverse[g, k] = scale[k] / (np.float32(totals[g, k]) + spread[g])
     return inverse
-
-
-@jit(reassociate=True)
-def _products(row, eta, weight, p):
-    """All K terms and their sum; K is padded, so that no remainder is left to a scalar loop."""
-    total = np.float32(0)
-    for k in range(weight.shape[0]):
-        value = (row[k] + eta) * weight[k]
-        p[k] = value
-        total += value
-    return total
-
-
-@jit(reassociate=True)
-def _pick(p, r, n, chunk):
-    """Where the running sum of n terms passes r; whole chunks first."""
-    k = 0
-    while k + chunk < n:
-        part = np.float32(0)
-        for j in range(k, k + chunk):
-            part += p[j]
-        if r < part:
-            break
-        r -= part
-        k += chunk
-    last = min(k + chunk, n) - 1
-    while k < last:
-        r -= p[k]
-        if r < 0:
-            break
-        k += 1
-    return k
-
-
-@jit
-def sweep_documents(
-    row_ptr, words, z, row_counts, word_counts, totals, groups, alpha, scale, eta, spread, state
-):
-    """Draw the component of every token anew, in place, document by document.
-
-    Parameters
-    ----------
-    row_ptr, words, z
-        Tokens row by row: where each row's begin, the word and the component of each.
-    row_counts, word_counts, totals : arrays (rows, P), (words, P) and (groups, K)
-        Tokens of each component; P is K padded with zeros to a multiple of 32.
-    groups : int array (words,)
-    alpha, scale : float32 arrays (P,) and (K,)
-    eta, spread : float32 and array (groups,)
-    state : uint64 array (1,)
-        Of the random numbers.
-    """
-    one = np.float32(1)
-    n_components, padded = scale.shape[0], alpha.shape[0]
-    inverse = _inverse_totals(totals, spread, scale)
-    weight, p = np.zeros(padded, np.float32), np.zeros(padded, np.float32)
-    for i in range(row_ptr.shape[0] - 1):
-        counts = row_counts[i]
-        at = -1
-        for t in range(row_ptr[i], row_ptr[i + 1]):
-            k, g = z[t], groups[words[t]]
-            if g != at:
-                at = g
-                for c in range(n_components):
-                    weight[c] = (counts[c] + alpha[c]) * inverse[g, c]
-            row = word_counts[words[t]]
-            counts[k] -= one
-            row[k] -= one
-            totals[g, k] -= 1
-            inverse[g, k] = scale[k] / (np.float32(totals[g, k]) + spread[g])
-            weight[k] = (counts[k] + alpha[k]) * inverse[g, k]
-            total = _products(row, eta, weight, p)
-            k = _pick(p, np.float32(uniform(state)) * total, n_components, 2 * _CHUNK)
-            counts[k] += one
-            row[k] += one
-            totals[g, k] += 1
-            inverse[g, k] = scale[k] / (np.float32(totals[g, k]) + spread[g])
-            weight[k] = (counts[k] + alpha[k]) * inverse[g, k]
-            z[t] = k
 
 
 @jit(reassociate=True)
@@ -192,8 +112,13 @@ def sweep_words(
     starts, sizes, topics, counts
         The components that each document uses, and how often; document i owns the places from
         ``starts[i]``, of which ``sizes[i]`` are in use.
-    word_counts, totals, groups, alpha, scale, eta, spread, state
-        As for `sweep_documents`, without padding.
+    word_counts, totals : arrays (words, K) and (groups, K)
+        Tokens of each component by word and by group of words.
+    groups : int array (words,)
+    alpha, scale : float32 arrays (K,)
+    eta, spread : float32 and array (groups,)
+    state : uint64 array (1,)
+        Of the random numbers.
     """
     one = np.float32(1)
     weight = np.empty(alpha.shape[0], np.float32)

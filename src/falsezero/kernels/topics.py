@@ -133,3 +133,37 @@ def sweep_rows_collapsed(
             word_counts[j, k] += 1
             totals[g, k] += 1
             z[t] = k
+
+
+@jit
+def left_to_right(words, theta, alpha, n_particles, state):
+    """log p(w) of one row of tokens in the order given, by the left-to-right sampler.
+
+    Wallach, Murray, Salakhutdinov and Mimno (2009): each token is foretold from those before it,
+    whose components are drawn anew for every token and particle.
+    """
+    n_components, n = alpha.shape[0], words.shape[0]
+    z = np.zeros((n_particles, n), np.int64)
+    counts = np.zeros((n_particles, n_components))
+    running, weight = np.empty(n_components), np.empty(n_components)
+    total_alpha = alpha.sum()
+    log_p = 0.0
+    for at in range(n):
+        foretold = 0.0
+        for r in range(n_particles):
+            c = counts[r]
+            for before in range(at):
+                c[z[r, before]] -= 1
+                for k in range(n_components):
+                    weight[k] = alpha[k] + c[k]
+                total = _running_sum(weight, theta[words[before]], running)
+                z[r, before] = _pick(running, uniform(state) * total)
+                c[z[r, before]] += 1
+            for k in range(n_components):
+                weight[k] = alpha[k] + c[k]
+            total = _running_sum(weight, theta[words[at]], running)
+            foretold += total / (total_alpha + at)
+            z[r, at] = _pick(running, uniform(state) * total)
+            c[z[r, at]] += 1
+        log_p += np.log(foretold / n_particles)
+    return log_p

@@ -27,7 +27,7 @@ from falsezero.models._discrete_gibbs import (
     Statistics,
     random_state_of,
 )
-from falsezero.models._discrete_shards import MANY, Prior, RowShard, WordShard, even_cuts
+from falsezero.models._discrete_shards import Prior, Shard, even_cuts
 
 
 class Counts(NamedTuple):
@@ -49,8 +49,7 @@ class Trace(NamedTuple):
 class CollapsedSteps:
     """Sample v alone; the table is one block, cut into `n_shards` inside.
 
-    `run` maps a function over shards (threads, or this one); `word_major` overrules the choice of
-    the sweep by the number of components.
+    `run` maps a function over shards: on threads, or on this one.
     """
 
     state_params: dict[str, int | None] = {}
@@ -66,7 +65,6 @@ class CollapsedSteps:
         learn: tuple[bool, bool] = (False, False),
         n_shards: int = 1,
         run: Callable[..., list[Any]] = map_blocks,
-        word_major: bool | None = None,
     ):
         self.family, self.hyper, self.eta = family, hyper, eta
         self.warmup, self.learn, self.run = warmup, learn, run
@@ -76,11 +74,7 @@ class CollapsedSteps:
         self.tokens = np.asarray(csr.sum(axis=1), dtype=float)
         self.constant = family.constant(csr)
         word_parts = even_cuts(np.asarray(csr.sum(axis=0), dtype=float), n_shards)
-        kind = WordShard if (k > MANY if word_major is None else word_major) else RowShard
-        self.width = kind.padded(k)
-        self.shards: list[Any] = [
-            kind(csr, rows, word_parts, k) for rows in even_cuts(self.tokens, n_shards)
-        ]
+        self.shards = [Shard(csr, rows, word_parts, k) for rows in even_cuts(self.tokens, n_shards)]
 
     # -- where to begin -------------------------------------------------------------------------
 
@@ -92,13 +86,11 @@ class CollapsedSteps:
 
     def arrange(self, pieces: list[np.ndarray]) -> tuple[Counts, list[list[Any]]]:
         """Everything that follows from the components of the tokens, in the shards' own order."""
-        k = len(self.hyper.alpha)
-        words = np.zeros((len(self.family.groups), self.width), np.float32)
+        words = np.zeros((len(self.family.groups), len(self.hyper.alpha)), np.float32)
         for shard, z in zip(self.shards, pieces, strict=True):
             np.add.at(words, (shard.words, z), np.float32(1))
-        local = [s.start(z, k) for s, z in zip(self.shards, pieces, strict=True)]
-        totals = np.ascontiguousarray(self.family.group_sums(words)[:, :k])
-        return Counts(words, totals, self.hyper, 0), [local]
+        local = [s.start(z) for s, z in zip(self.shards, pieces, strict=True)]
+        return Counts(words, self.family.group_sums(words), self.hyper, 0), [local]
 
     # -- draws ----------------------------------------------------------------------------------
 
@@ -208,7 +200,7 @@ class CollapsedSteps:
     def components(self, state: Counts) -> np.ndarray:
         """E[Theta | v], words x components."""
         spread = self.eta * self.family.sizes[:, None] + state.totals
-        shape = state.words[:, : len(self.hyper.alpha)] + np.float32(self.eta)
+        shape = state.words + np.float32(self.eta)
         return shape / spread.astype(np.float32)[self.family.groups]
 
     def row_weights(self, local: list[list[Any]], state: Counts) -> np.ndarray:

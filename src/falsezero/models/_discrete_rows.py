@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
+from zlib import crc32
 
 import numpy as np
 from scipy import sparse
@@ -54,19 +56,26 @@ def expected_weights(family: Family, local: Rows) -> np.ndarray:
 
 
 def split_tokens(
-    values: sparse.csr_array, rng: np.random.Generator
+    values: sparse.csr_array, seed: int = 0
 ) -> tuple[sparse.csr_array, sparse.csr_array]:
     """Deal every token of a table of counts to one of two halves, by a fair coin.
 
-    >>> one, other = split_tokens(sparse.csr_array(np.full((2, 3), 8)), np.random.default_rng(0))
+    The coins of a row depend on its content and the seed alone, not on the rows around it.
+
+    >>> one, other = split_tokens(sparse.csr_array(np.full((2, 3), 8)))
     >>> (one + other).toarray().tolist()
     [[8.0, 8.0, 8.0], [8.0, 8.0, 8.0]]
     """
-    whole = np.floor(values.data)
-    first = rng.binomial(whole.astype(np.int64), 0.5) + (values.data - whole)
+    data = np.asarray(values.data, dtype=float)
+    first = data - np.floor(data)
+    for start, end in pairwise(values.indptr):
+        row = slice(start, end)
+        content = crc32(data[row].tobytes(), crc32(values.indices[row].astype("<i4").tobytes()))
+        rng = np.random.default_rng([seed, content])
+        first[row] += rng.binomial(np.floor(data[row]).astype(np.int64), 0.5)
     halves = []
-    for data in (first, values.data - first):
-        half = sparse.csr_array((data, values.indices.copy(), values.indptr.copy()), values.shape)
+    for part in (first, data - first):
+        half = sparse.csr_array((part, values.indices.copy(), values.indptr.copy()), values.shape)
         half.eliminate_zeros()
         halves.append(half)
     return halves[0], halves[1]

@@ -1,4 +1,4 @@
-"""Some rows' tokens with their components, laid out for one of the two collapsed sweeps."""
+"""Some rows' tokens with their components, laid out for the collapsed sweep."""
 
 from __future__ import annotations
 
@@ -7,12 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from falsezero.kernels.collapsed_gibbs import gather_documents, sweep_documents, sweep_words
-
-MANY = 192
-"""More components than this are sampled word by word."""
-
-_LANES = 32
+from falsezero.kernels.collapsed_gibbs import gather_documents, sweep_words
 
 
 class Prior(NamedTuple):
@@ -37,7 +32,7 @@ def even_cuts(weights: np.ndarray, parts: int) -> list[slice]:
 
 
 class RowLists(NamedTuple):
-    """Components of the tokens of a `WordShard`, and the components each row uses, how often."""
+    """Components of the tokens of a `Shard`, and the components each row uses, how often."""
 
     z: np.ndarray
     sizes: np.ndarray
@@ -45,10 +40,8 @@ class RowLists(NamedTuple):
     counts: np.ndarray
 
 
-class WordShard:
-    """Tokens word by word, for many components: rows keep lists of those that they use."""
-
-    padded = staticmethod(lambda n_components: n_components)
+class Shard:
+    """Some rows' tokens, word by word; each row keeps a list of the components that it uses."""
 
     def __init__(self, csr: Any, rows: slice, word_parts: list[slice], n_components: int):
         part = csr[rows].tocsc()
@@ -64,7 +57,7 @@ class WordShard:
         """The word of every token."""
         return np.repeat(np.arange(len(self.word_ptr) - 1), np.diff(self.word_ptr))
 
-    def start(self, z: np.ndarray, n_components: int) -> RowLists:
+    def start(self, z: np.ndarray) -> RowLists:
         """Count the components of every row."""
         places = int(self.starts[-1])
         sizes = np.zeros(len(self.starts) - 1, np.int32)
@@ -87,58 +80,3 @@ class WordShard:
         first = np.concatenate([[0], np.cumsum(lists.sizes)])[:-1]
         places = np.arange(len(rows)) + np.repeat(self.starts[:-1] - first, lists.sizes)
         return rows + self.rows.start, lists.topics[places], lists.counts[places].astype(float)
-
-
-class RowTable(NamedTuple):
-    """Components of the tokens of a `RowShard`, and tokens by row and component, padded."""
-
-    z: np.ndarray
-    counts: np.ndarray
-
-
-class RowShard:
-    """Tokens row by row within each part of the words, for few components: all terms by SIMD."""
-
-    def __init__(self, csr: Any, rows: slice, word_parts: list[slice], n_components: int):
-        self.rows, self.n_components = rows, n_components
-        self.row_ptr, words, done = [], [], 0
-        for inside in word_parts:
-            part = csr[rows][:, inside]
-            counts = part.data.astype(np.int64)
-            self.row_ptr.append(done + np.concatenate([[0], np.cumsum(counts)])[part.indptr])
-            words.append(np.repeat(part.indices + inside.start, counts).astype(np.int32))
-            done += len(words[-1])
-        self.words = np.concatenate(words)
-
-    @staticmethod
-    def padded(n_components: int) -> int:
-        """K rounded up, so that no remainder is left to a scalar loop."""
-        return -(-n_components // _LANES) * _LANES
-
-    @property
-    def docs(self) -> np.ndarray:
-        """The row of every token, counted from the shard's first."""
-        each = [np.repeat(np.arange(len(ptr) - 1), np.diff(ptr)) for ptr in self.row_ptr]
-        return np.concatenate(each)
-
-    def start(self, z: np.ndarray, n_components: int) -> RowTable:
-        """Count the components of every row."""
-        counts = np.zeros((len(self.row_ptr[0]) - 1, self.padded(n_components)), np.float32)
-        np.add.at(counts, (self.docs, z), np.float32(1))
-        return RowTable(z, counts)
-
-    def sweep(self, part: int, table: RowTable, words: Any, totals: Any, groups: Any,
-              prior: Prior, stream: Any) -> None:  # fmt: skip
-        """Draw the tokens of one part of the words anew, in place."""
-        alpha = np.zeros(table.counts.shape[1], np.float32)
-        alpha[: self.n_components] = prior.alpha
-        sweep_documents(
-            self.row_ptr[part], self.words, table.z, table.counts, words, totals, groups,
-            alpha, *prior[1:], stream,
-        )  # fmt: skip
-
-    def pairs(self, table: RowTable) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Row, component and count of everything that is not zero."""
-        rows, components = np.nonzero(table.counts)
-        counts = table.counts[rows, components].astype(float)
-        return rows + self.rows.start, components, counts

@@ -385,7 +385,7 @@ class DiscretePCA(FactorModel):
     def _halves(self, X: Any, random_state: int) -> tuple[Blocks, sparse.csr_array]:
         blocks = self._blocks(X, reset=False)
         values = sparse.csr_array(sparse.vstack([b.csr for b in blocks], format="csr"))
-        shown, hidden = split_tokens(values, np.random.default_rng(random_state))
+        shown, hidden = split_tokens(values, random_state)
         return Blocks.cut(shown, block_rows=len(blocks[0].observed)), hidden
 
     def sample(self, n_samples: int = 1, *, length: Any = None, random_state: Any = None) -> Any:
