@@ -7,8 +7,10 @@ from sklearn.utils.estimator_checks import check_estimator
 from tests.reference import discrete_pca as reference
 
 from falsezero.analysis.document_evidence import log_evidence, log_what_if, row_log_likelihood
+from falsezero.analysis.topics import best_rows, distinctive_words, page_rank, top_words
 from falsezero.backends import map_blocks
 from falsezero.data.blocks import Blocks
+from falsezero.data.table import Table
 from falsezero.inference.contract import Point
 from falsezero.inference.engine import advancer
 from falsezero.kernels.topics import topic_pass
@@ -278,13 +280,9 @@ def test_geweke_direct(name):
 def fitted(name, theta, alpha=ALPHA, beta=BETA, **options):
     """A model that knows its components."""
     kind, groups = MODELS[name]
-    model = DiscretePCA(
-        len(alpha), model=kind, groups=groups, alpha=alpha, beta=beta, eta=ETA, **options
+    return DiscretePCA.from_components(
+        theta.T, model=kind, groups=groups, alpha=alpha, beta=beta, **options
     )
-    model.family_ = family_of(name)
-    model.components_, model.alpha_, model.beta_ = theta.T, alpha, beta
-    model.n_features_in_ = len(theta)
-    return model
 
 
 @pytest.mark.parametrize(
@@ -457,3 +455,45 @@ def test_errors_say_what_mends_them(options, table, words):
 @quiet
 def test_scikit_learn_accepts_it():
     check_estimator(DiscretePCA(2, max_iter=30))
+
+
+@quiet
+def test_batches_find_what_the_whole_table_holds():
+    counts, theta = corpus(400)
+    model = DiscretePCA(3, alpha=0.2, total_samples=400, random_state=3)
+    for _ in range(6):
+        for start in range(0, 400, 50):
+            model.partial_fit(counts[start : start + 50])
+    overlap = model.components_ @ (theta > 0).T
+    assert overlap.max(axis=1).min() > 0.9
+    whole = DiscretePCA(3, alpha=0.2, random_state=3, n_init=3, max_iter=100).fit(counts)
+    held_out = corpus(100, seed=9)[0]
+    assert model.score(held_out) > whole.score(held_out) - 0.02
+
+
+@quiet
+def test_draws_go_to_arviz_without_labels():
+    model = DiscretePCA(2, inference="collapsed_gibbs", n_init=2, random_state=0, **FAST)
+    posterior = model.fit(corpus(30)[0]).to_datatree()["posterior"]
+    assert dict(posterior.sizes) == {"chain": 2, "draw": 4, "rank": 2}
+    np.testing.assert_allclose(posterior["share"].sum("rank"), 1.0)
+
+
+@quiet
+def test_reading_aids_name_the_words_and_rows_of_a_component():
+    counts, theta = corpus(60)
+    table = Table(counts, columns=[f"w{j}" for j in range(15)])
+    model = DiscretePCA(3, alpha=0.2, random_state=1, max_iter=80).fit(table)
+    own = [{f"w{j}" for j in np.flatnonzero(row)} for row in theta]
+    for tidy, words in ((top_words(model, 5), 5), (distinctive_words(model, table, 4), 4)):
+        for k in range(3):
+            found = set(tidy["word"][tidy["component"] == k])
+            assert len(found) == words
+            assert any(found <= words_of for words_of in own)
+    best = best_rows(model, table, 1)
+    assert best["share"].min() > 0.9
+    ring = sparse.csr_array(np.roll(np.eye(60), 1, axis=1))
+    rank = page_rank(model, table, ring)
+    np.testing.assert_allclose(rank.sum(axis=0), 1.0)
+    favourite = rank.argmax(axis=0)
+    assert (np.asarray(model.transform(table).to_numpy())[favourite, range(3)] > 0.5).all()

@@ -200,6 +200,27 @@ class DiscretePCA(FactorModel):
         self.random_state = random_state
         self.verbose = verbose
 
+    @classmethod
+    def from_components(
+        cls, components: Any, *, alpha: Any = None, beta: Any = 1.0, **params: Any
+    ) -> DiscretePCA:
+        """A model whose components are known, from another library or another day.
+
+        >>> model = DiscretePCA.from_components([[0.5, 0.5, 0.0], [0.0, 0.0, 1.0]], alpha=0.1)
+        >>> model.transform([[3, 2, 0]]).round(1)
+        array([[1., 0.]])
+        """
+        components = np.asarray(components, dtype=float)
+        model = cls(len(components), alpha=alpha, beta=beta, **params)
+        model.n_features_in_ = components.shape[1]
+        model.family_ = model._family(components.shape[1])
+        theta = model.family_.normalise(np.maximum(components.T, 1e-100))
+        model.components_ = np.ascontiguousarray(theta.T)
+        start = 0.5 if model.family_.gamma else min(0.5, 50.0 / len(components))
+        model.alpha_ = model._per_component("alpha", start if alpha is None else alpha)
+        model.beta_ = model._per_component("beta", beta)
+        return model
+
     # -- the table ------------------------------------------------------------------------------
 
     def _blocks(self, X: Any, reset: bool) -> Blocks:
@@ -329,11 +350,70 @@ class DiscretePCA(FactorModel):
             theta = self.family_.normalise(fit.state.shape)
             weights = np.concatenate([self._weights(part) for part in fit.local])
             hyper = fit.state.hyper
-            self._words = fit.state
         order = np.argsort(-weights.sum(axis=0), kind="stable")
         self.components_ = np.ascontiguousarray(theta.T[order])
         self.row_weights_ = weights[:, order]
         self.alpha_, self.beta_ = hyper.alpha[order], hyper.beta[order]
+        if self.inference == "mean_field":
+            self._word_shape, self._batches = fit.state.shape[:, order], 0
+
+    def partial_fit(self, X: Any, y: Any = None) -> Any:
+        """Learn from one batch of rows: stochastic mean field (Hoffman, Blei and Bach, 2010).
+
+        q(Theta) moves towards what it would be if `total_samples` rows were like the batch, by
+        ``(learning_offset + t) ** -learning_decay`` of the way at step t. Priors stay as given.
+        """
+        if self.inference != "mean_field":
+            raise ValueError(f'partial_fit needs inference="mean_field", not "{self.inference}".')
+        begun = hasattr(self, "_word_shape")
+        blocks = self._blocks(X, reset=not begun)
+        self.family_ = self._family(blocks.shape[1])
+        hyper = self._hyper if begun else self._priors(self.family_, blocks)
+        steps = MeanFieldSteps(self.family_, blocks, hyper, self.eta, inner=100)
+        if not begun:
+            state, _ = steps.init(blocks, np.random.default_rng(self._seeds()[0]))
+            self._word_shape, self._batches = state.shape, 0
+            self.alpha_, self.beta_ = hyper
+        self._word_shape = self._towards(steps, blocks, hyper)
+        self._batches += 1
+        self.components_ = np.ascontiguousarray(self.family_.normalise(self._word_shape).T)
+        return self
+
+    def _towards(self, steps: MeanFieldSteps, blocks: Blocks, hyper: Hyper) -> np.ndarray:
+        """The shapes of q(Theta) after one batch."""
+        state = steps.read_words(self._word_shape, hyper)
+        with workers(self.n_jobs, len(blocks)) as run:
+            pairs = run(
+                lambda b: steps.local_step(b, steps.start_rows(b, hyper), state, None), blocks
+            )
+        words = sum(stats.words for _, stats in pairs) * state.factors
+        target = self.eta + words * (self.total_samples / blocks.shape[0])
+        stride = (self.learning_offset + self._batches) ** -self.learning_decay
+        return ((1 - stride) * self._word_shape + stride * target).astype(blocks.dtype)
+
+    def to_datatree(self) -> Any:
+        """The kept draws of all chains as an `xarray.DataTree`, for ArviZ.
+
+        Only quantities that do not depend on the names of the components are kept: the log joint
+        probability, how concentrated rows are (mean of sum_k m_k^2), and the components' shares of
+        the table, largest first.
+        """
+        import xarray as xr
+
+        if not hasattr(self, "chains_"):
+            raise ValueError(
+                f'There are no draws after inference="{self.inference}"; choose "gibbs" or '
+                '"collapsed_gibbs".'
+            )
+        dims = {"share": ("chain", "draw", "rank")}
+        stacked = {
+            name: (
+                dims.get(name, ("chain", "draw")),
+                np.stack([chain[name] for chain in self.chains_]),
+            )
+            for name in self.chains_[0]
+        }
+        return xr.DataTree.from_dict({"posterior": xr.Dataset(stacked)})
 
     # -- using ----------------------------------------------------------------------------------
 
