@@ -29,6 +29,7 @@ _UNIT_EXPONENT = 1023 << 52
 _BIAS = 1023
 _NOT_A_NUMBER = 2047
 _SINGLE = np.dtype(np.float32)
+_CHUNK_CELLS = 32768
 
 
 class ConvexStatistics(NamedTuple):
@@ -101,6 +102,36 @@ def _general_cells(codes, p_one, p_zero, u, v):
         if i % FLUSH == 0:
             power += take_powers(bits)
     return log_of(product, power)
+
+
+@jit
+def _general_pass(codes, weights, narrow, ones, zeros, ones_t, zeros_t, p_one, p_zero, u, v):
+    """The whole pass, some rows at a time: what lies between two products stays in cache.
+
+    `narrow` is the weights in single precision, `ones_t` and `zeros_t` are the factors likewise,
+    transposed; the last four are work arrays.
+    """
+    n_rows, n_components = weights.shape
+    w_ones, w_zeros = np.zeros_like(ones), np.zeros_like(zeros)
+    row_stat = np.empty(weights.shape, dtype=u.dtype)
+    more = np.empty((u.shape[0], n_components), dtype=u.dtype)
+    part = np.empty(ones.shape, dtype=u.dtype)
+    log_likelihood = 0.0
+    for start in range(0, n_rows, u.shape[0]):
+        stop = min(start + u.shape[0], n_rows)
+        here = stop - start
+        w, p, q, x, y = weights[start:stop], p_one[:here], p_zero[:here], u[:here], v[:here]
+        np.dot(w, ones, p)
+        np.dot(w, zeros, q)
+        log_likelihood += _general_cells(codes[start:stop], p, q, x, y)
+        np.dot(x, ones_t, row_stat[start:stop])
+        np.dot(y, zeros_t, more[:here])
+        row_stat[start:stop] += more[:here]
+        np.dot(narrow[start:stop].T, x, part)
+        w_ones += part
+        np.dot(narrow[start:stop].T, y, part)
+        w_zeros += part
+    return w_ones, w_zeros, row_stat, log_likelihood
 
 
 @jit
@@ -185,15 +216,22 @@ def convex_pass(
         # Responsibilities of a cell sum to one, so the row sums of V follow from what is there.
         row_stat += (observed - np.einsum("nk,nk->n", weights, row_stat))[:, None]
         return ConvexStatistics(w_ones, w_zeros, row_stat, log_likelihood)
-    p_one = np.matmul(weights, ones, out=_buffer("p", shape, dtype))
-    p_zero = np.matmul(weights, zeros, out=_buffer("q", shape, dtype))
-    u, v = _buffer("u_single", shape, _SINGLE), _buffer("v_single", shape, _SINGLE)
-    log_likelihood = _general_cells(codes, p_one, p_zero, u, v)
-    narrow = weights.astype(_SINGLE)
-    row_stat = u @ ones.T.astype(_SINGLE, order="C")
-    row_stat += v @ zeros.T.astype(_SINGLE, order="C")
-    w_ones, w_zeros = (narrow.T @ u).astype(dtype), (narrow.T @ v).astype(dtype)
-    return ConvexStatistics(w_ones, w_zeros, row_stat, log_likelihood)
+    chunk = max(16, min(128, _CHUNK_CELLS // max(shape[1], 1))), shape[1]
+    return ConvexStatistics(
+        *_general_pass(
+            codes,
+            weights,
+            weights.astype(_SINGLE),
+            ones,
+            zeros,
+            ones.T.astype(_SINGLE, order="C"),
+            zeros.T.astype(_SINGLE, order="C"),
+            _buffer("p", chunk, dtype),
+            _buffer("q", chunk, dtype),
+            _buffer("u_single", chunk, _SINGLE),
+            _buffer("v_single", chunk, _SINGLE),
+        )
+    )
 
 
 def convex_log_likelihood(codes: np.ndarray, weights: np.ndarray, ones: np.ndarray) -> float:
