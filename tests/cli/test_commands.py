@@ -283,6 +283,12 @@ def test_reproduce_hands_folder_and_haste_over(
     module = SimpleNamespace(run=repeat)
     monkeypatch.setitem(sys.modules, "falsezero.experiments.aspect_bernoulli", module)
     command = ("reproduce", "aspect-bernoulli", "-o", tmp_path / "out", *["--quick"] * quick)
+    monkeypatch.delenv("FALSEZERO_DATA", raising=False)
+    without = run(*command)
+    assert without.code == 1
+    assert "FALSEZERO_DATA is not set" in without.err
+    assert not (tmp_path / "out").exists()
+    monkeypatch.setenv("FALSEZERO_DATA", str(tmp_path))
     outcome = run(*command)
     assert outcome == (0, "", f"Wrote {tmp_path / 'out' / 'report.html'}.\n")
     assert (tmp_path / "out" / "report.html").read_text() == f"quick: {quick}"

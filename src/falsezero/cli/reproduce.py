@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from importlib import import_module
 from pathlib import Path
 
@@ -36,6 +37,11 @@ def command(paper: str, output: str, quick: bool, force: bool) -> None:
         raise click.ClickException(f"{folder} is a file; name a folder.")
     if folder.is_dir() and any(folder.iterdir()) and not force:
         raise click.ClickException(f"{folder} is not empty; give --force to write into it.")
+    if not os.environ.get("FALSEZERO_DATA"):
+        raise click.ClickException(
+            "The papers' data sets are read below the folder that the environment variable "
+            "FALSEZERO_DATA names, but FALSEZERO_DATA is not set."
+        )
     experiments = import_module(f"falsezero.experiments.{paper.replace('-', '_')}")
     folder.mkdir(parents=True, exist_ok=True)
     written = experiments.run(folder, quick)
