@@ -11,6 +11,7 @@ import pytest
 
 import falsezero as fz
 from falsezero.data.errors import FileReadError
+from falsezero.report.page import _some_rows
 from falsezero.report.study import study
 from falsezero.report.words import distrust, summary
 
@@ -128,3 +129,11 @@ def test_what_to_distrust(changes, words) -> None:
     lines = distrust(make_study(**changes))
     assert len(lines) == 1
     assert words in lines[0]
+
+
+def test_rows_are_picked_from_a_table_too_large_to_draw(finds) -> None:
+    assert _some_rows(finds, 240 * 30) is finds
+    some = _some_rows(finds, 1000)
+    assert some.shape == (33, 30)
+    assert some.rows[0] == "site <0>"
+    assert some.rows[-1] == "site <239>"

@@ -516,11 +516,12 @@ class Page {
 
   head() {
     const { fit } = this, noisy = (kind) => [...fit.kinds.keys()].filter((k) => fit.kinds[k] === kind);
-    const named = (list) => (list.length > 1 ? "components " : "component ") + list.join(", ");
+    const does = (list, what) => (list.length > 1 ? `components ${list.join(", ")} make` : `component ${list[0]} makes`) + ` ${what}`;
+    const stands = (list, what) => (list.length > 1 ? `They stand for what ${what}, so they start` : `It stands for what ${what}, so it starts`);
     const white = noisy("white"), black = noisy("black"), ones = fit.cells.reduce((a, b) => a + (b === 1), 0);
     const lines = [`A zero in a table can mean two things: not there, or there and missed. The model explains this table (${many(fit.n, "row")}, ${many(fit.t, "column")}, ${percent(ones / fit.cells.length)} ones) by ${many(fit.k, "component")}: sets of columns that tend to occur together.`];
-    if (white.length) lines.push(`Here ${named(white)} makes zeros in every column. It stands for what was missed, so it starts switched off; what the others then expect, but nobody recorded, is drawn in orange: the doubtful zeros.`);
-    if (black.length) lines.push(`Here ${named(black)} makes ones in nearly every column. It stands for what was added by mistake, so it starts switched off; ones that nothing else expects are drawn in purple: the doubtful ones.`);
+    if (white.length) lines.push(`Here ${does(white, "zeros in every column")}. ${stands(white, "was missed")} switched off; what the others then expect, but nobody recorded, is drawn in orange: the doubtful zeros.`);
+    if (black.length) lines.push(`Here ${does(black, "ones in nearly every column")}. ${stands(black, "was added by mistake")} switched off; ones that nothing else expects are drawn in purple: the doubtful ones.`);
     if (!white.length && !black.length) lines.push(fit.link === "convex"
       ? "No component looks like noise here, so no zero is doubted yet. Switch off a component that you take for noise, and see which zeros it was hiding."
       : "A zero is doubtful where the components together expect a one.");

@@ -36,6 +36,9 @@ __all__ = ["write_report"]
 
 _LISTED = 40
 _A_COLUMN = 4
+_MOST_EXPLORED = 10_000_000
+_MOST_DRAWN = 4_000_000
+"""Cells that the explorer, and the picture of the table, can hold; of more, rows are picked."""
 
 
 def write_report(
@@ -107,8 +110,11 @@ def _candidates(table: Table) -> range:
 
 def _html(found: Study, title: str, image_shape: tuple[int, int] | None) -> str:
     template = resources.files("falsezero.report").joinpath("template.html").read_text("utf-8")
-    explorer = explorer_html(found.model, found.table, title=title, image_shape=image_shape)
+    sample = _some_rows(found.table, _MOST_EXPLORED)
+    explorer = explorer_html(found.model, sample, title=title, image_shape=image_shape)
     frame = f'<iframe title="Explorer" srcdoc="{html.escape(explorer)}"></iframe>'
+    if sample is not found.table:
+        frame = f"<p>The explorer holds {count(len(sample), 'row')} of them.</p>{frame}"
     parts = [
         f'<div class="answer">{_paragraphs(summary(found))}</div>',
         _choice(found),
@@ -123,6 +129,16 @@ def _html(found: Study, title: str, image_shape: tuple[int, int] | None) -> str:
     return string.Template(template).substitute(
         title=html.escape(title), body="\n".join(parts), explorer=frame
     )
+
+
+def _some_rows(table: Table, most_cells: int) -> Table:
+    """The table, or evenly spread rows of it where it is too large to be drawn."""
+    n_rows = max(1, most_cells // table.shape[1])
+    if table.shape[0] <= n_rows:
+        return table
+    picked = np.zeros(table.shape[0], dtype=bool)
+    picked[np.linspace(0, table.shape[0] - 1, n_rows).astype(int)] = True
+    return table.select(rows=picked)
 
 
 def _choice(found: Study) -> str:
@@ -156,10 +172,12 @@ def _components(found: Study, image_shape: tuple[int, int] | None) -> str:
 
 
 def _ordered(found: Study) -> str:
-    display = OrderedTableDisplay.from_estimator(found.model, found.table)
+    sample = _some_rows(found.table, _MOST_DRAWN)
+    display = OrderedTableDisplay.from_estimator(found.model, sample)
+    part = "" if sample is found.table else f" ({count(len(sample), 'row')} of it)"
     text = (
-        "The table with rows and columns sorted by their strongest component: as recorded, as the "
-        "model sees it without noise, and rounded. Orange cells were recorded as zeros and are "
+        f"The table{part} with rows and columns sorted by their strongest component: as recorded, "
+        "as the model sees it without noise, and rounded. Orange cells were recorded as zeros and are "
         "expected to be ones; purple cells were recorded as ones and are not expected."
     )
     return f"<h2>The table, sorted</h2>{_figure(display, text)}"

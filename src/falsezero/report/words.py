@@ -39,6 +39,11 @@ def numbers(components: Any) -> str:
     return f"components {', '.join(names[:-1])} and {names[-1]}"
 
 
+def make(components: Any) -> str:
+    """The verb that goes with `numbers`."""
+    return "makes" if len(components) == 1 else "make"
+
+
 def summary(found: Study) -> list[str]:
     """The answer, in a few sentences."""
     table, phantoms = found.table, found.phantoms
@@ -55,16 +60,16 @@ def summary(found: Study) -> list[str]:
     if len(phantoms.white):
         share = percent(float(phantoms.weights[phantoms.white].sum()))
         lines.append(
-            f"Of these, {numbers(phantoms.white)} (weight {share}) makes zeros in nearly every "
-            "column. That is what omissions look like: things that were there and not recorded. "
-            f"Without it, {count(len(found.absences), 'zero is', 'zeros are')} doubtful: more "
+            f"Of these, {numbers(phantoms.white)} (weight {share}) {make(phantoms.white)} zeros in "
+            "nearly every column. That is what omissions look like: things that were there and not "
+            f"recorded. Without it, {count(len(found.absences), 'zero is', 'zeros are')} doubtful: more "
             "probably an omission than a true absence."
         )
     if len(phantoms.black):
         lines.append(
-            f"{numbers(phantoms.black).capitalize()} makes ones in nearly every column. That is "
-            "what additions look like: things recorded that were not there. Without it, "
-            f"{count(len(found.presences), 'one is', 'ones are')} doubtful."
+            f"{numbers(phantoms.black).capitalize()} {make(phantoms.black)} ones in nearly every "
+            "column. That is what additions look like: things recorded that were not there. "
+            f"Without it, {count(len(found.presences), 'one is', 'ones are')} doubtful."
         )
     if not len(phantoms.white) and not len(phantoms.black):
         lines.append(
