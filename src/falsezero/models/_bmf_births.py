@@ -8,9 +8,10 @@ from falsezero.kernels.bmf_birth import birth_scan
 from falsezero.models._bmf_likelihoods import Likelihood
 from falsezero.models._bmf_state import Cells, State
 
-_ROWS = 3
-"""Rows visited in one move. Few: a new feature must spread over the rows it is for before the next
-one is born, or every row gets a feature of its own and the chain is stuck there."""
+_FEWEST, _SHARE = 3, 100
+"""Rows visited in one move: one in a hundred, three at least. Few, because a new feature must
+spread over the rows it is for before the next is born, or every row gets a feature of its own and
+the chain is stuck there."""
 _ROOM = 4
 
 
@@ -20,7 +21,7 @@ def births_and_deaths(
     """Propose one singleton feature more or fewer in some rows (eqs. 6-8)."""
     rows = state.rows
     n, width = rows.on.shape
-    chosen = rng.permutation(n)[:_ROWS]
+    chosen = rng.permutation(n)[: max(_FEWEST, n // _SHARE)]
     on, weights = rows.on, state.weights
     predictor = state.predictor()
     reached = 0

@@ -89,6 +89,20 @@ def weighted_precision(rows: np.ndarray, columns: np.ndarray, weight: np.ndarray
     return full.reshape(k * m, k * m)
 
 
+class _AsObserved:
+    """What logistic and Poisson tables share: no move wants their missing cells."""
+
+    def completed(self, state: State, cells: Cells, rng: np.random.Generator) -> Cells:
+        """The table as it was observed."""
+        return cells
+
+    def draw_precision(
+        self, state: State, cells: Cells, prior: Gamma, rng: np.random.Generator
+    ) -> float:
+        """There is no noise precision."""
+        return 1.0
+
+
 class _NormalWeights:
     """What Gaussian and logistic tables share: weights N(0, 1 / phi)."""
 
@@ -141,18 +155,25 @@ class Gaussian(_NormalWeights):
         energy = cells.observed @ (basis**2).T
         kernels.masked_scan(*common, residual, cells.observed, basis, energy, state.precision, rng)
 
+    def completed(self, state: State, cells: Cells, rng: np.random.Generator) -> Cells:
+        """The table with its missing cells drawn, for moves that are much cheaper on a whole one.
+
+        The drawn cells are part of the state while such moves last, and forgotten afterwards.
+        """
+        if cells.complete:
+            return cells
+        drawn = self.simulate(state.predictor(), state.precision, rng)
+        values = np.where(cells.observed > 0, cells.values, drawn)
+        return Cells(values, np.ones_like(values))
+
     def draw_weights(self, state: State, cells: Cells, rng: np.random.Generator) -> np.ndarray:
         """W | U, V, X (section 3.1) by the eigenvectors of U'U and V'V.
 
         The posterior precision theta (V'V x U'U) + phi I is diagonal in their product basis, so
-        that the K L x K L matrix is never formed. Cells not observed are drawn first and forgotten
-        afterwards: nothing but W is conditioned on them.
+        that the K L x K L matrix is never formed.
         """
         u, v = state.rows.on.astype(float), state.columns.on.astype(float)
-        values = cells.values
-        if not cells.complete:
-            drawn = self.simulate(state.predictor(), state.precision, rng)
-            values = np.where(cells.observed > 0, values, drawn)
+        values = self.completed(state, cells, rng).values
         row_values, row_vectors = np.linalg.eigh(u.T @ u)
         column_values, column_vectors = np.linalg.eigh(v.T @ v)
         linear = row_vectors.T @ (u.T @ values @ v) @ column_vectors * state.precision
@@ -198,7 +219,7 @@ class Gaussian(_NormalWeights):
         return predictor + rng.standard_normal(predictor.shape) / np.sqrt(precision)
 
 
-class Logistic(_NormalWeights):
+class Logistic(_AsObserved, _NormalWeights):
     """Cells zero or one, with log odds u W v'."""
 
     kind = kernels.LOGISTIC
@@ -243,12 +264,6 @@ class Logistic(_NormalWeights):
             guess = proposal.mean.reshape(guess.shape)
         return proposal
 
-    def draw_precision(
-        self, state: State, cells: Cells, prior: Gamma, rng: np.random.Generator
-    ) -> float:
-        """There is no noise precision."""
-        return 1.0
-
     def mean(self, predictor: np.ndarray) -> np.ndarray:
         """Probability of a one."""
         return expit(predictor)
@@ -260,7 +275,7 @@ class Logistic(_NormalWeights):
         return (rng.random(predictor.shape) < expit(predictor)).astype(float)
 
 
-class Poisson:
+class Poisson(_AsObserved):
     """Cells are counts with rate u W v'; weights are exponential with rate phi."""
 
     kind = kernels.POISSON
@@ -320,12 +335,6 @@ class Poisson:
     def draw_scale(self, weights: np.ndarray, prior: Gamma, rng: np.random.Generator) -> float:
         """phi | W."""
         return float(rng.standard_gamma(prior[0] + weights.size) / (prior[1] + weights.sum()))
-
-    def draw_precision(
-        self, state: State, cells: Cells, prior: Gamma, rng: np.random.Generator
-    ) -> float:
-        """There is no noise precision."""
-        return 1.0
 
     def mean(self, predictor: np.ndarray) -> np.ndarray:
         """Expected count."""

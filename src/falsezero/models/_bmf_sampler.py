@@ -86,15 +86,23 @@ def draw_given(
 
 def sweep(state: State, cells: Cells, model: Model, rng: np.random.Generator) -> State:
     """Every move once: features of both sides, weights, hyperparameters."""
-    side_moves: list[Move] = [single_entries, entry_blocks, births_and_deaths]
-    side_moves += [split_merge] * model.n_split_merge
-    for move in side_moves:
+    state = _on_both_sides([single_entries, entry_blocks], state, cells, model, rng)
+    state = _on_both_sides([births_and_deaths], state, cells, model, rng)
+    whole = model.likelihood.completed(state, cells, rng)
+    state = _on_both_sides([split_merge] * model.n_split_merge, state, whole, model, rng)
+    state = state._replace(weights=model.likelihood.draw_weights(state, whole, rng))
+    return with_log_joint(draw_hyperparameters(state, cells, model, rng), cells, model)
+
+
+def _on_both_sides(
+    moves: list[Move], state: State, cells: Cells, model: Model, rng: np.random.Generator
+) -> State:
+    for move in moves:
         for table in (cells, cells.flipped):
             if move is not births_and_deaths or not state.rows.finite:
                 state = move(state, table, model.likelihood, rng)
             state = state.flipped()
-    state = state._replace(weights=model.likelihood.draw_weights(state, cells, rng))
-    return with_log_joint(draw_hyperparameters(state, cells, model, rng), cells, model)
+    return state
 
 
 def draw_hyperparameters(
