@@ -104,11 +104,11 @@ def _seconds(function: Callable[[], Any]) -> float:
 
 def gibbs(name: str, train: Any, test: Any, k: int, sweeps: int) -> list[dict[str, Any]]:
     """Seconds of sweeping until our averaged draws are as good as tomotopy's last one."""
-    warmup = sweeps // 6
+    warmup = sweeps // 5
     with workers(2, 2) as run:
         ours, rival = Ours(train, k, run, warmup), Tomotopy(train, k)
         ours_time = rival_time = 0.0
-        curve, turn = [], max(sweeps // 15, 1)
+        curve, turn = [], max(sweeps // 20, 1)
         while rival_time == 0.0 or ours.done < sweeps:
             ours_time += _seconds(lambda: ours.sweep(turn))
             rival_time += _seconds(lambda: rival.sweep(turn))
@@ -248,8 +248,8 @@ def at_scale(quick: bool) -> list[dict[str, Any]]:
 
 
 def run(quick: bool) -> list[dict[str, Any]]:
-    """All comparisons; `quick` takes every third row and fewer sweeps."""
-    every, sweeps = (3, 90) if quick else (1, 300)
+    """All comparisons; `quick` takes every sixth row and fewer sweeps."""
+    every, sweeps = (6, 240) if quick else (1, 300)
     rows = []
     for name, loader in (("newsgroups", load_newsgroups20), ("imdb", load_imdb_reviews)):
         train, test = corpus(loader, every)
