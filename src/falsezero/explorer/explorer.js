@@ -216,8 +216,9 @@ function shareOut(parts) {
 
 // -- drawing --------------------------------------------------------------------------------------
 
-const GUTTER = { left: 150, top: 104, strip: 7 };
+const STRIP = 7;
 const CELL = 24;
+const READABLE = 12;
 const PALE = 0.06;
 const rgb = (text) => text.match(/[\d.]+/g).slice(0, 3).map(Number);
 const hue = (k, count) => `hsl(${Math.round((360 * k) / count + 205) % 360} 55% 50%)`;
@@ -275,6 +276,15 @@ class Picture {
     this.zoom = 1;
   }
 
+  // Room for names at the left and on top, less of it while cells are too small to be named.
+  get gutter() {
+    const { clientWidth, clientHeight } = this.canvas, most = { left: 150, top: 104 };
+    const size = (room, count) => room / Math.min(count, Math.max(room / CELL, count / this.zoom));
+    const rows = size(clientHeight - most.top, this.fit.n) >= READABLE;
+    const columns = size(clientWidth - most.left, this.fit.t) >= READABLE;
+    return { rows, columns, left: rows ? most.left : 112, top: columns ? most.top : 30 };
+  }
+
   // Cells in sight: the whole table at zoom 1; no cell grows beyond what its label needs.
   get span() {
     const { n, t } = this.fit, { width, height } = this.box();
@@ -312,15 +322,15 @@ class Picture {
   }
 
   box() {
-    const { clientWidth, clientHeight } = this.canvas;
-    return { width: clientWidth - GUTTER.left, height: clientHeight - GUTTER.top };
+    const { clientWidth, clientHeight } = this.canvas, { left, top } = this.gutter;
+    return { left, top, width: clientWidth - left, height: clientHeight - top };
   }
 
   cellAt(x, y) {
-    const { width, height } = this.box(), { rows, columns } = this.span;
-    const r = Math.floor(this.top + ((y - GUTTER.top) / height) * rows);
-    const c = Math.floor(this.left + ((x - GUTTER.left) / width) * columns);
-    return x >= GUTTER.left && y >= GUTTER.top && r < this.fit.n && c < this.fit.t ? [r, c] : null;
+    const { left, top, width, height } = this.box(), { rows, columns } = this.span;
+    const r = Math.floor(this.top + ((y - top) / height) * rows);
+    const c = Math.floor(this.left + ((x - left) / width) * columns);
+    return x >= left && y >= top && r < this.fit.n && c < this.fit.t ? [r, c] : null;
   }
 
   // At most `budget` rows are looked at, for a picture that keeps up with a moving hand.
@@ -335,16 +345,15 @@ class Picture {
     pen.setTransform(scale, 0, 0, scale, 0, 0);
     pen.clearRect(0, 0, wide, high);
     this.paint(scale, budget);
-    const { width, height } = this.box(), { rows, columns } = this.span;
+    const { left, top, width, height } = this.box(), { rows, columns } = this.span;
     const cell = { high: height / rows, wide: width / columns };
     const first = { r: Math.floor(this.top), c: Math.floor(this.left) };
     pen.imageSmoothingEnabled = false;
     pen.save();
     pen.beginPath();
-    pen.rect(GUTTER.left, GUTTER.top, width, height);
+    pen.rect(left, top, width, height);
     pen.clip();
-    pen.drawImage(this.image, GUTTER.left - (this.left - first.c) * cell.wide,
-      GUTTER.top - (this.top - first.r) * cell.high,
+    pen.drawImage(this.image, left - (this.left - first.c) * cell.wide, top - (this.top - first.r) * cell.high,
       this.shown.columns * cell.wide, this.shown.rows * cell.high);
     if (this.cursor) this.outline(pen, cell, colour("--focus"));
     pen.restore();
@@ -354,36 +363,36 @@ class Picture {
   }
 
   outline(pen, cell, colour) {
-    const [r, c] = this.cursor;
+    const [r, c] = this.cursor, { left, top } = this.gutter;
     pen.strokeStyle = colour;
     pen.lineWidth = 2.5;
-    pen.strokeRect(GUTTER.left + (c - this.left) * cell.wide - 1, GUTTER.top + (r - this.top) * cell.high - 1,
+    pen.strokeRect(left + (c - this.left) * cell.wide - 1, top + (r - this.top) * cell.high - 1,
       Math.max(cell.wide, 5) + 2, Math.max(cell.high, 5) + 2);
   }
 
   label(pen, cell, first, colour) {
-    const { fit } = this;
-    const right = GUTTER.left - GUTTER.strip - 4, above = GUTTER.top - GUTTER.strip - 4;
-    const y = (r) => GUTTER.top + (r - this.top) * cell.high, x = (c) => GUTTER.left + (c - this.left) * cell.wide;
+    const { fit } = this, { left, top, rows: rowNames, columns: columnNames } = this.gutter;
+    const right = left - STRIP - 4, above = top - STRIP - 4;
+    const y = (r) => top + (r - this.top) * cell.high, x = (c) => left + (c - this.left) * cell.wide;
     for (const [from, to, group] of runs(fit.row_group, first.r, first.r + this.shown.rows)) {
-      const start = Math.max(GUTTER.top, y(from));
+      const start = Math.max(top, y(from));
       pen.fillStyle = hue(group, fit.k);
-      pen.fillRect(GUTTER.left - GUTTER.strip, start, GUTTER.strip - 2, y(to) - start);
+      pen.fillRect(left - STRIP, start, STRIP - 2, y(to) - start);
     }
     for (const [from, to, group] of runs(fit.column_group, first.c, first.c + this.shown.columns)) {
-      const start = Math.max(GUTTER.left, x(from));
+      const start = Math.max(left, x(from));
       pen.fillStyle = hue(group, fit.k);
-      pen.fillRect(start, GUTTER.top - GUTTER.strip, x(to) - start, GUTTER.strip - 2);
+      pen.fillRect(start, top - STRIP, x(to) - start, STRIP - 2);
     }
     pen.textBaseline = "middle";
     pen.fillStyle = colour("--text");
     pen.textAlign = "right";
-    if (cell.high >= 12) this.each(first.r, this.shown.rows, y, GUTTER.top, this.canvas.clientHeight,
+    if (rowNames) this.each(first.r, this.shown.rows, y, top, this.canvas.clientHeight,
       (r, at) => pen.fillText(shorten(fit.rows[r], 22), right, at));
-    else ["zoom in for names", `of ${many(fit.n, "row")}`].forEach((text, i) => pen.fillText(text, right, GUTTER.top + 12 + 16 * i));
+    else ["zoom in for names", `of ${many(fit.n, "row")}`].forEach((text, i) => pen.fillText(text, right, top + 12 + 16 * i));
     pen.textAlign = "left";
-    if (cell.wide < 12) return pen.fillText(`zoom in for names of ${many(fit.t, "column")}`, GUTTER.left, above - 6);
-    this.each(first.c, this.shown.columns, x, GUTTER.left, this.canvas.clientWidth, (c, at) => {
+    if (!columnNames) return pen.fillText(`zoom in for names of ${many(fit.t, "column")}`, left, above - 6);
+    this.each(first.c, this.shown.columns, x, left, this.canvas.clientWidth, (c, at) => {
       pen.save();
       pen.translate(at, above);
       pen.rotate(-Math.PI / 2);

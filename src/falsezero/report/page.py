@@ -177,8 +177,8 @@ def _ordered(found: Study) -> str:
     part = "" if sample is found.table else f" ({count(len(sample), 'row')} of it)"
     text = (
         f"The table{part} with rows and columns sorted by their strongest component: as recorded, "
-        "as the model sees it without noise, and rounded. Orange cells were recorded as zeros and are "
-        "expected to be ones; purple cells were recorded as ones and are not expected."
+        "as the model sees it without noise, and rounded. Orange cells were recorded as zeros and "
+        "are expected to be ones; purple cells were recorded as ones and are not expected."
     )
     return f"<h2>The table, sorted</h2>{_figure(display, text)}"
 

@@ -62,8 +62,8 @@ def summary(found: Study) -> list[str]:
         lines.append(
             f"Of these, {numbers(phantoms.white)} (weight {share}) {make(phantoms.white)} zeros in "
             "nearly every column. That is what omissions look like: things that were there and not "
-            f"recorded. Without it, {count(len(found.absences), 'zero is', 'zeros are')} doubtful: more "
-            "probably an omission than a true absence."
+            f"recorded. Without it, {count(len(found.absences), 'zero is', 'zeros are')} doubtful: "
+            "more probably an omission than a true absence."
         )
     if len(phantoms.black):
         lines.append(
