@@ -90,7 +90,7 @@ def test_equal_models_are_equal_files(model: Any, saved: bytes, tmp_path: Path) 
 def test_callback_checkpoint_and_generator_are_left_out(table: fz.Table, tmp_path: Path) -> None:
     fitted = fz.AspectBernoulli(
         n_components=2,
-        max_iter=200,
+        tol=1e-4,
         callback=lambda row: None,
         checkpoint=tmp_path / "check",
         random_state=np.random.default_rng(0),
