@@ -36,6 +36,9 @@ __all__ = ["write_report"]
 
 _LISTED = 40
 _A_COLUMN = 4
+_SURE = 0.999
+"""No fit of a table makes a cell certain, whatever rounding says."""
+
 _MOST_EXPLORED = 10_000_000
 _MOST_DRAWN = 4_000_000
 """Cells that the explorer, and the picture of the table, can hold; of more, rows are picked."""
@@ -243,7 +246,7 @@ def _presences(found: Study) -> str:
 
 def _doubt_table(found: Study, shown: Tidy, votes: list[str] | None) -> str:
     columns: list[tuple[str, Any]] = [("Row", shown["row"]), ("Column", shown["column"])]
-    columns.append(("Probability", [percent(p) for p in shown["probability"].tolist()]))
+    columns.append(("Probability", [percent(min(p, _SURE)) for p in shown["probability"].tolist()]))
     columns.append(("Because of", [_cause(found, text) for text in shown["causes"].tolist()]))
     if votes is not None:
         columns.append(("Votes", votes))
@@ -267,6 +270,8 @@ def _cause(found: Study, text: str) -> str:
     if not number:
         return ""
     k = int(number)
+    if found.table.columns.dtype.kind in "iu":
+        return f"component {k}"
     best = np.argsort(-found.model.components_[k], kind="stable")[:3]
     return f"component {k}: {', '.join(str(found.table.columns[i]) for i in best)}"
 

@@ -1,0 +1,242 @@
+// The packed fit -> the probability of every cell, kept up to date while sliders move.
+
+// -- unpacking ------------------------------------------------------------------------------------
+
+const DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz!#$%,()*+-;.=/?@^_:{|}~";
+
+export async function unpack(text) {
+  const blank = text.indexOf(" ");
+  const packed = fromBase85(text.slice(blank + 1)).subarray(0, Number(text.slice(0, blank)));
+  const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("deflate-raw"));
+  const bytes = new Uint8Array(await new Response(stream).arrayBuffer());
+  const size = new DataView(bytes.buffer).getUint32(0, true);
+  const fit = JSON.parse(new TextDecoder().decode(bytes.subarray(4, 4 + size)));
+  let at = 4 + size;
+  for (const { name, type, count } of fit.sections) {
+    const width = type === "bytes" ? 1 : type === "planes2" ? 2 : 4;
+    fit[name] = joinPlanes(bytes.subarray(at, (at += width * count)), count, width);
+  }
+  return fit;
+}
+
+function fromBase85(text) {
+  const value = new Uint8Array(128);
+  for (let i = 0; i < 85; i++) value[DIGITS.charCodeAt(i)] = i;
+  const bytes = new Uint8Array((text.length / 5) * 4);
+  const view = new DataView(bytes.buffer);
+  for (let i = 0, at = 0; i < text.length; at += 4) {
+    let word = 0;
+    for (let j = 0; j < 5; j++) word = word * 85 + value[text.charCodeAt(i++)];
+    view.setUint32(at, word);
+  }
+  return bytes;
+}
+
+// Numbers come as planes of bytes, the high ones first: like bytes side by side pack better.
+function joinPlanes(bytes, count, width) {
+  if (width === 1) return bytes;
+  const numbers = new Uint32Array(count);
+  for (let p = 0; p < width; p++)
+    for (let i = 0; i < count; i++) numbers[i] = numbers[i] * 256 + bytes[p * count + i];
+  return numbers;
+}
+
+// Cells as gaps between them: 255 means "255 further, and go on".
+function fillGaps(cells, gaps, code) {
+  let at = -1;
+  for (const gap of gaps) {
+    at += gap;
+    if (gap < 255) cells[++at] = code;
+  }
+}
+
+function readCells({ bitmap, ones, missing }, count) {
+  const cells = new Uint8Array(count);
+  if (bitmap) for (let i = 0; i < count; i++) cells[i] = (bitmap[i >> 3] >> (7 - (i & 7))) & 1;
+  else fillGaps(cells, ones, 1);
+  fillGaps(cells, missing, 2);
+  return cells;
+}
+
+// -- arithmetic -----------------------------------------------------------------------------------
+
+const SURE = 1 - 1e-9;
+
+// Probabilities of every cell, kept up to date while the sliders move. `sum` holds, per cell, what
+// adds up over components: kept probability (convex), -log(1 - p) (noisy-or), or a score.
+export class Fit {
+  constructor(fit) {
+    Object.assign(this, fit);
+    const [n, t] = this.shape,
+      k = this.kinds.length;
+    Object.assign(this, { n, t, k, preset: [...this.keep], keep: this.kinds.map(() => 1) });
+    this.cells = readCells(fit, n * t);
+    const read = (codes, width, name) =>
+      Array.from({ length: k }, (_, i) =>
+        Float64Array.from(
+          codes.subarray(i * width, (i + 1) * width),
+          (code) =>
+            this[`${name}_range`] *
+            (code / this[`${name}_levels`] - this[`${name}_shift`]) ** this[`${name}_power`],
+        ),
+      );
+    this.W = read(this.weights, n, "weight");
+    this.A = read(this.components, t, "component");
+    this.convex = this.link === "convex";
+    if (this.convex) this.normaliseWeights();
+    this.W.forEach((w, i) => w.forEach((_, r) => (w[r] += this.trace[i] ?? 0)));
+    this.sum = new Float32Array(n * t);
+    this.mass = new Float64Array(n);
+    this.unit = new Float64Array(n);
+    this.applied = new Float64Array(n * k);
+    this.versions = new Uint32Array(n);
+    this.moves = new Uint16Array(n);
+    this.version = 0;
+    for (let r = 0; r < n; r++) this.exactRow(r);
+    this.full = this.sum.slice();
+    this.setAll(this.preset);
+  }
+
+  normaliseWeights() {
+    for (let r = 0; r < this.n; r++) {
+      let total = 0;
+      for (const w of this.W) total += w[r];
+      for (const w of this.W) w[r] /= total || 1;
+    }
+  }
+
+  // One row from scratch: rows that lost most of their weight would magnify rounding errors.
+  exactRow(r) {
+    const { t, sum, keep } = this,
+      from = r * t;
+    this.applied.set(keep, r * this.k);
+    this.moves[r] = 0;
+    for (let c = 0; c < t; c++) sum[from + c] = this.base[c] ?? 0;
+    this.mass[r] = 0;
+    for (let k = 0; k < this.k; k++) this.shiftRow(r, k, 0, keep[k]);
+    this.unit[r] = this.mass[r] || 1;
+  }
+
+  shiftRow(r, k, before, after) {
+    const w = this.W[k][r],
+      a = this.A[k],
+      step = (after - before) * w,
+      { t, sum } = this,
+      from = r * t;
+    if (!step) return;
+    this.mass[r] += step;
+    if (this.link === "noisy-or")
+      for (let c = 0; c < t; c++)
+        sum[from + c] +=
+          Math.log1p(-Math.min(before * w * a[c], SURE)) - Math.log1p(-Math.min(after * w * a[c], SURE));
+    else for (let c = 0; c < t; c++) sum[from + c] += step * a[c];
+  }
+
+  // A slider moves. Rows follow when they are looked at, so that what is out of sight costs nothing.
+  move(k, value) {
+    if (value === this.keep[k]) return;
+    this.keep[k] = value;
+    this.version++;
+  }
+
+  // Bring a row up to date by adding what changed since it was last looked at.
+  follow(r) {
+    if (this.versions[r] === this.version) return;
+    const { k: count, applied, keep } = this;
+    this.versions[r] = this.version;
+    this.moves[r]++;
+    for (let k = 0, at = r * count; k < count; k++, at++)
+      if (applied[at] !== keep[k]) {
+        this.shiftRow(r, k, applied[at], keep[k]);
+        applied[at] = keep[k];
+      }
+    this.unit[r] = this.mass[r] || 1;
+    if (this.moves[r] > 200 || (this.convex && this.mass[r] < 0.05)) this.exactRow(r);
+  }
+
+  setAll(keep) {
+    keep.forEach((value, k) => this.move(k, value));
+  }
+
+  // The sum at which a cell of this row has probability p.
+  level(r, p) {
+    this.follow(r);
+    if (this.convex) return p * this.unit[r];
+    return { logistic: Math.log(p / (1 - p)), tanh: 2 * Math.atanh(p), "noisy-or": -Math.log1p(-p) }[
+      this.link
+    ];
+  }
+
+  toProbability(sum, r) {
+    const p = this.convex
+      ? sum / this.unit[r]
+      : this.link === "noisy-or"
+        ? -Math.expm1(-sum)
+        : this.link === "tanh"
+          ? Math.tanh(sum / 2)
+          : 1 / (1 + Math.exp(-sum));
+    return p > 0 ? (p < 1 ? p : 1) : 0;
+  }
+
+  probability(r, c) {
+    this.follow(r);
+    return this.toProbability(this.sum[r * this.t + c], r);
+  }
+
+  // Posterior probability that something taken out made the cell's value.
+  noise(r, c) {
+    if (!this.convex) return 1;
+    this.follow(r);
+    const at = r * this.t + c,
+      one = this.cells[at] === 1,
+      full = this.full[at],
+      kept = this.sum[at];
+    const removed = one ? full - kept : 1 - this.mass[r] - full + kept;
+    return Math.min(1, Math.max(0, removed / Math.max(one ? full : 1 - full, 1e-12)));
+  }
+
+  // Probability that the recorded value is wrong: noise made it, and the content says otherwise.
+  doubt(r, c) {
+    const p = this.probability(r, c);
+    return this.noise(r, c) * (this.cells[r * this.t + c] === 1 ? 1 - p : p);
+  }
+
+  // Cells of this recorded value that are doubted by at least `least`, best first.
+  doubtful(value, least, most = Infinity) {
+    const { n, t, cells, sum } = this,
+      found = [],
+      counts = new Uint32Array(513),
+      sign = value ? -1 : 1;
+    for (let r = 0; r < n; r++) {
+      const reach = sign * this.level(r, value ? 1 - least : least),
+        end = (r + 1) * t;
+      for (let at = r * t; at < end; at++) {
+        if (cells[at] !== value || sign * sum[at] < reach) continue;
+        const doubt = this.doubt(r, at - r * t);
+        if (doubt < least) continue;
+        counts[Math.floor(512 * doubt)]++;
+        found.push([r, at - r * t, doubt]);
+      }
+    }
+    let bin = 512,
+      above = counts[512];
+    while (bin > 0 && above < most) above += counts[--bin];
+    const best = found.filter((cell) => cell[2] >= bin / 512);
+    best.sort((a, b) => b[2] - a[2] || a[0] - b[0] || a[1] - b[1]);
+    return { count: found.length, cells: best.slice(0, Math.min(most, best.length)) };
+  }
+
+  // Which component made the recorded value (all weights), and which speak for a one or a zero.
+  causes(r, c) {
+    const one = this.cells[r * this.t + c] === 1;
+    const made = this.W.map((w, k) => w[r] * (one ? this.A[k][c] : 1 - this.A[k][c]));
+    const against = this.W.map((w, k) => this.keep[k] * w[r] * (one ? 1 - this.A[k][c] : this.A[k][c]));
+    return { made: shareOut(made), against: shareOut(against) };
+  }
+}
+
+function shareOut(parts) {
+  const positive = parts.map((part) => Math.max(part, 0));
+  const total = positive.reduce((a, b) => a + b, 0);
+  return positive.map((part) => (total ? part / total : 0));
+}

@@ -1,0 +1,319 @@
+// The table as a picture: one pixel a cell or fewer, names where there is room, only what is in sight.
+
+const STRIP = 7;
+const CELL = 24;
+const READABLE = 12;
+const PALE = 0.06;
+const rgb = (text) =>
+  text
+    .match(/[\d.]+/g)
+    .slice(0, 3)
+    .map(Number);
+export const many = (n, one, more = one + "s") => `${n.toLocaleString("en")} ${n === 1 ? one : more}`;
+export const hue = (k, count) => `hsl(${Math.round((360 * k) / count + 205) % 360} 55% 50%)`;
+const shorten = (text, length) => (text.length > length ? text.slice(0, length - 1) + "…" : text);
+
+// Neighbours of the same group, as [from, to, group].
+function runs(groups, from, to) {
+  const found = [];
+  for (let i = from; i < to; i++)
+    if (found.length && found.at(-1)[2] === groups[i]) found.at(-1)[1] = i + 1;
+    else found.push([i, i + 1, groups[i]]);
+  return found;
+}
+
+function addCodes(cells, count, bin, ink, unknown) {
+  for (let i = 0; i < count; i++)
+    if (cells[i] === 1) ink[bin[i]]++;
+    else if (cells[i] === 2) unknown[bin[i]]++;
+}
+
+function addAbove(sum, half, count, bin, ink) {
+  for (let i = 0; i < count; i++) if (sum[i] >= half) ink[bin[i]]++;
+}
+
+function addScaled(sum, scale, count, bin, ink) {
+  for (let i = 0; i < count; i++) ink[bin[i]] += sum[i] * scale;
+}
+
+// Ink where record and expectation agree; the places where they do not go to `differing`.
+function addAgreeing(cells, sum, half, count, bin, ink, unknown, differing) {
+  let found = 0;
+  for (let i = 0; i < count; i++) {
+    const code = cells[i],
+      one = sum[i] >= half ? 1 : 0;
+    if (code === one) {
+      if (one) ink[bin[i]] += 0.5;
+    } else if (code === 2) unknown[bin[i]]++;
+    else differing[found++] = i;
+  }
+  return found;
+}
+
+export class Picture {
+  constructor(fit, canvas) {
+    this.fit = fit;
+    this.canvas = canvas;
+    this.view = "differences";
+    this.cursor = null;
+    this.image = document.createElement("canvas");
+    this.whole();
+  }
+
+  whole() {
+    this.top = 0;
+    this.left = 0;
+    this.zoom = 1;
+  }
+
+  // Room for names at the left and on top, less of it while cells are too small to be named.
+  get gutter() {
+    const { clientWidth, clientHeight } = this.canvas,
+      most = { left: 150, top: 104 };
+    const size = (room, count) => room / Math.min(count, Math.max(room / CELL, count / this.zoom));
+    const rows = size(clientHeight - most.top, this.fit.n) >= READABLE;
+    const columns = size(clientWidth - most.left, this.fit.t) >= READABLE;
+    return { rows, columns, left: rows ? most.left : 112, top: columns ? most.top : 30 };
+  }
+
+  // Cells in sight: the whole table at zoom 1; no cell grows beyond what its label needs.
+  get span() {
+    const { n, t } = this.fit,
+      { width, height } = this.box();
+    return {
+      rows: Math.min(n, Math.max(height / CELL, n / this.zoom)),
+      columns: Math.min(t, Math.max(width / CELL, t / this.zoom)),
+    };
+  }
+
+  zoomFor(pixels) {
+    const { width, height } = this.box();
+    return Math.max(1, (this.fit.n * pixels) / height, (this.fit.t * pixels) / width);
+  }
+
+  zoomBy(factor, r, c) {
+    const before = this.span;
+    const y = r === undefined ? 0.5 : (r - this.top) / before.rows;
+    const x = c === undefined ? 0.5 : (c - this.left) / before.columns;
+    this.zoom = Math.min(this.zoomFor(CELL), Math.max(1, this.zoom * factor));
+    const after = this.span;
+    this.moveTo(this.top + y * (before.rows - after.rows), this.left + x * (before.columns - after.columns));
+  }
+
+  moveTo(top, left) {
+    const { rows, columns } = this.span;
+    this.top = Math.min(Math.max(0, top), this.fit.n - rows);
+    this.left = Math.min(Math.max(0, left), this.fit.t - columns);
+  }
+
+  // Bring a cell into sight, at a zoom where its labels can be read.
+  show(r, c) {
+    this.zoom = Math.max(this.zoom, this.zoomFor(15));
+    const { rows, columns } = this.span;
+    this.moveTo(r + 0.5 - rows / 2, c + 0.5 - columns / 2);
+  }
+
+  box() {
+    const { clientWidth, clientHeight } = this.canvas,
+      { left, top } = this.gutter;
+    return { left, top, width: clientWidth - left, height: clientHeight - top };
+  }
+
+  cellAt(x, y) {
+    const { left, top, width, height } = this.box(),
+      { rows, columns } = this.span;
+    const r = Math.floor(this.top + ((y - top) / height) * rows);
+    const c = Math.floor(this.left + ((x - left) / width) * columns);
+    return x >= left && y >= top && r < this.fit.n && c < this.fit.t ? [r, c] : null;
+  }
+
+  // At most `budget` rows are looked at, for a picture that keeps up with a moving hand.
+  draw(budget = Infinity) {
+    const { canvas } = this,
+      scale = window.devicePixelRatio || 1;
+    const wide = Math.round(canvas.clientWidth * scale),
+      high = Math.round(canvas.clientHeight * scale);
+    if (canvas.width !== wide || canvas.height !== high) Object.assign(canvas, { width: wide, height: high });
+    const style = getComputedStyle(canvas),
+      colour = (name) => style.getPropertyValue(name).trim();
+    this.colours = Object.fromEntries(
+      ["paper", "ink", "missed", "extra", "unknown"].map((name) => [name, rgb(colour(`--${name}`))]),
+    );
+    const pen = canvas.getContext("2d");
+    pen.setTransform(scale, 0, 0, scale, 0, 0);
+    pen.clearRect(0, 0, wide, high);
+    this.paint(scale, budget);
+    const { left, top, width, height } = this.box(),
+      { rows, columns } = this.span;
+    const cell = { high: height / rows, wide: width / columns };
+    const first = { r: Math.floor(this.top), c: Math.floor(this.left) };
+    pen.imageSmoothingEnabled = false;
+    pen.save();
+    pen.beginPath();
+    pen.rect(left, top, width, height);
+    pen.clip();
+    pen.drawImage(
+      this.image,
+      left - (this.left - first.c) * cell.wide,
+      top - (this.top - first.r) * cell.high,
+      this.shown.columns * cell.wide,
+      this.shown.rows * cell.high,
+    );
+    if (this.cursor) this.outline(pen, cell, colour("--focus"));
+    pen.restore();
+    pen.fillStyle = colour("--text");
+    pen.font = "11px system-ui, sans-serif";
+    this.label(pen, cell, first, colour);
+  }
+
+  outline(pen, cell, colour) {
+    const [r, c] = this.cursor,
+      { left, top } = this.gutter;
+    pen.strokeStyle = colour;
+    pen.lineWidth = 2.5;
+    pen.strokeRect(
+      left + (c - this.left) * cell.wide - 1,
+      top + (r - this.top) * cell.high - 1,
+      Math.max(cell.wide, 5) + 2,
+      Math.max(cell.high, 5) + 2,
+    );
+  }
+
+  label(pen, cell, first, colour) {
+    const { fit } = this,
+      { left, top, rows: rowNames, columns: columnNames } = this.gutter;
+    const right = left - STRIP - 4,
+      above = top - STRIP - 4;
+    const y = (r) => top + (r - this.top) * cell.high,
+      x = (c) => left + (c - this.left) * cell.wide;
+    for (const [from, to, group] of runs(fit.row_group, first.r, first.r + this.shown.rows)) {
+      const start = Math.max(top, y(from));
+      pen.fillStyle = hue(group, fit.k);
+      pen.fillRect(left - STRIP, start, STRIP - 2, y(to) - start);
+    }
+    for (const [from, to, group] of runs(fit.column_group, first.c, first.c + this.shown.columns)) {
+      const start = Math.max(left, x(from));
+      pen.fillStyle = hue(group, fit.k);
+      pen.fillRect(start, top - STRIP, x(to) - start, STRIP - 2);
+    }
+    pen.textBaseline = "middle";
+    pen.fillStyle = colour("--text");
+    pen.textAlign = "right";
+    if (rowNames)
+      this.each(first.r, this.shown.rows, y, top, this.canvas.clientHeight, (r, at) =>
+        pen.fillText(shorten(fit.rows[r], 22), right, at),
+      );
+    else
+      ["zoom in for names", `of ${many(fit.n, "row")}`].forEach((text, i) =>
+        pen.fillText(text, right, top + 12 + 16 * i),
+      );
+    pen.textAlign = "left";
+    if (!columnNames) return pen.fillText(`zoom in for names of ${many(fit.t, "column")}`, left, above - 6);
+    this.each(first.c, this.shown.columns, x, left, this.canvas.clientWidth, (c, at) => {
+      pen.save();
+      pen.translate(at, above);
+      pen.rotate(-Math.PI / 2);
+      pen.fillText(shorten(fit.columns[c], 17), 0, 0);
+      pen.restore();
+    });
+  }
+
+  // Middles of the cells whose label has room.
+  each(first, count, edge, low, high, write) {
+    for (let i = first; i < first + count; i++) {
+      const middle = edge(i + 0.5);
+      if (middle > low + 4 && middle < high - 3) write(i, middle);
+    }
+  }
+
+  // One pixel a cell, or the mean of the cells that share a pixel, for what is in sight only.
+  paint(scale, budget) {
+    const { fit } = this,
+      { rows, columns } = this.span,
+      { width, height } = this.box();
+    const r0 = Math.floor(this.top),
+      r1 = Math.min(fit.n, Math.ceil(this.top + rows));
+    const c0 = Math.floor(this.left),
+      c1 = Math.min(fit.t, Math.ceil(this.left + columns));
+    this.shown = { rows: r1 - r0, columns: c1 - c0 };
+    const wide = Math.max(1, Math.min(c1 - c0, Math.round(width * scale)));
+    const high = Math.max(1, Math.min(r1 - r0, Math.round(height * scale), budget));
+    const deepest = Math.max(1, Math.floor(budget / high));
+    Object.assign(this.image, { width: wide, height: high });
+    const pen = this.image.getContext("2d"),
+      pixels = pen.createImageData(wide, high);
+    const bin = Uint16Array.from({ length: c1 - c0 }, (_, i) => Math.floor((i * wide) / (c1 - c0)));
+    const across = new Float32Array(wide),
+      parts = {},
+      words = new Uint32Array(pixels.data.buffer);
+    const shades = Uint32Array.from({ length: 256 }, (_, i) => this.tint(i / 255, 0, 0, 0));
+    for (const x of bin) across[x]++;
+    for (const name of ["ink", "missed", "extra", "unknown"]) parts[name] = new Float32Array(wide);
+    for (let y = 0, r = r0; y < high; y++) {
+      for (const part of Object.values(parts)) part.fill(0);
+      const end = r0 + Math.floor(((y + 1) * (r1 - r0)) / high),
+        deep = Math.min(deepest, end - r);
+      for (let i = 0; i < deep; i++) this.gather(r + i, c0, c1, bin, parts);
+      r = end;
+      this.mix(parts, across, deep, words, y * wide, shades);
+    }
+    pen.putImageData(pixels, 0, 0);
+  }
+
+  // Add one row to the pixels it falls into. The loops are the hot ones: plain arrays, few branches.
+  gather(r, c0, c1, bin, { ink, missed, extra, unknown }) {
+    const { fit, view } = this,
+      from = r * fit.t;
+    const half = fit.level(r, 0.5),
+      cells = fit.cells.subarray(from + c0, from + c1);
+    const sum = fit.sum.subarray(from + c0, from + c1),
+      count = c1 - c0;
+    if (view === "original") addCodes(cells, count, bin, ink, unknown);
+    else if (view === "denoised") addAbove(sum, half, count, bin, ink);
+    else if (view === "probability" && fit.convex) addScaled(sum, 1 / fit.unit[r], count, bin, ink);
+    else if (view === "probability")
+      for (let i = 0; i < count; i++) ink[bin[i]] += fit.toProbability(sum[i], r);
+    else {
+      const found = addAgreeing(
+        cells,
+        sum,
+        half,
+        count,
+        bin,
+        ink,
+        unknown,
+        (this.differing ??= new Uint32Array(fit.t)),
+      );
+      for (let j = 0; j < found; j++) {
+        const i = this.differing[j];
+        (cells[i] ? extra : missed)[bin[i]] += fit.doubt(r, c0 + i) >= 0.5 ? 1 : PALE;
+      }
+    }
+  }
+
+  mix({ ink, missed, extra, unknown }, across, deep, pixels, at, shades) {
+    for (let x = 0; x < across.length; x++) {
+      const share = 1 / (across[x] * deep),
+        shade = Math.round(255 * ink[x] * share);
+      pixels[at + x] =
+        missed[x] || extra[x] || unknown[x]
+          ? this.tint(shade / 255, missed[x] * share, extra[x] * share, unknown[x] * share)
+          : shades[shade];
+    }
+  }
+
+  // A pixel as one number, in the byte order of every machine that runs a browser. Rare differences
+  // must not drown in the mean of a pixel: the root lifts them.
+  tint(i, missed, extra, u) {
+    const { paper, ink, missed: orange, extra: purple, unknown: grey } = this.colours;
+    const m = Math.sqrt(missed),
+      e = Math.sqrt(extra),
+      part = 1 / Math.max(1, m + e);
+    let word = 255;
+    for (let j = 2; j >= 0; j--) {
+      const value = paper[j] + i * (ink[j] - paper[j]) + u * (grey[j] - paper[j]);
+      word = (word << 8) | (value + part * (m * (orange[j] - value) + e * (purple[j] - value)));
+    }
+    return word;
+  }
+}
