@@ -271,3 +271,14 @@ def test_questions_that_cannot_be_answered_say_so():
     with pytest.raises(ValueError, match="method= needs"):
         model.log_likelihood(X, "guess")
     assert np.isfinite(model.log_likelihood(X, n_draws=50)).all()
+
+
+def test_the_images_are_drawn_from_the_model_they_name():
+    data = images(20000, 8)
+    assert data.loadings.shape == (8, 64)
+    assert (data.loadings.sum(axis=1) > 0).all()
+    # Patterns overlap: that is what makes the problem hard.
+    assert ((data.loadings > 0).sum(axis=0) > 1).sum() > 20
+    expected = 1 - (1 - data.leak) * np.prod(1 - data.priors[:, None] * data.loadings, axis=0)
+    error = np.sqrt(expected * (1 - expected) / 20000)
+    assert (np.abs(data.table.to_numpy().mean(axis=0) - expected) < 5 * error).all()

@@ -70,13 +70,13 @@ def _weakest(log_joint, count):
 
 
 @jit
-def _explore(root, states, count, log_joint, odds, keep, n, silent, trial):
+def _explore(root, states, count, log_joint, odds, keep, n, silent, state, off, trial):
     """Try every state one switch away from state `root`; keep those better than the worst kept."""
-    state = states[root].copy()
-    off = silent[root].copy()
+    state[:] = states[root]
+    off[:n] = silent[root, :n]
     linear = log_joint[root] - _log_ones(off, n)
+    place = _weakest(log_joint, count)
     for k in range(state.shape[0]):
-        place = _weakest(log_joint, count)
         value = linear - odds[k] if state[k] else linear + odds[k]
         # The logarithm of a probability only lowers the value: most trials end here.
         if place < count and value <= log_joint[place]:
@@ -87,10 +87,13 @@ def _explore(root, states, count, log_joint, odds, keep, n, silent, trial):
             continue
         state[k] = 1 - state[k]
         if not _known(states, count, state):
-            states[place] = state
-            silent[place, :n] = trial[:n]
+            for i in range(state.shape[0]):
+                states[place, i] = state[i]
+            for t in range(n):
+                silent[place, t] = trial[t]
             log_joint[place] = value
             count = max(count, place + 1)
+            place = _weakest(log_joint, count)
         state[k] = 1 - state[k]
     return count
 
@@ -168,7 +171,8 @@ def truncated_pass(indptr, indices, theta, leak, odds, states, counts, turn, n_r
     log_joint, share = np.empty(n_places), np.empty(n_places)
     silent = np.empty((n_places, longest))
     keep, credit = np.empty((n_sources, longest)), np.empty((n_sources + 1, longest))
-    leak_keep, trial = np.empty(longest), np.empty(longest)
+    leak_keep, off, trial = np.empty(longest), np.empty(longest), np.empty(longest)
+    state = np.empty(n_sources, np.uint8)
     for i in range(n_rows):
         columns = indices[indptr[i] : indptr[i + 1]]
         n, count = columns.shape[0], counts[i]
@@ -186,7 +190,9 @@ def truncated_pass(indptr, indices, theta, leak, odds, states, counts, turn, n_r
                 root = (turn * (n_roots - 1) + visit) % count
             else:
                 climbed = log_joint[root]
-            count = _explore(root, states[i], count, log_joint, odds[i], keep, n, silent, trial)
+            count = _explore(
+                root, states[i], count, log_joint, odds[i], keep, n, silent, state, off, trial
+            )
         counts[i] = count
         totals[i] = _shares(log_joint, count, share)
         _collect(states[i], count, share, silent, columns, posterior[i], credit, ones, leak_ones)

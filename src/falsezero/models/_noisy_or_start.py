@@ -82,8 +82,8 @@ def missed(posterior: np.ndarray) -> np.ndarray:
     The posterior probability that a source is off is the share of a row's likelihood that remains
     without it.
 
-    >>> missed(np.array([[0.5, 0.0], [0.5, 0.0]])).round(3)
-    array([1.386, 0.   ])
+    >>> missed(np.array([[0.5, 0.2], [0.5, 0.9]])).round(3)
+    array([1.386, 2.526])
     """
     return -np.log1p(-np.minimum(posterior, 1 - 1e-9)).sum(axis=0)
 
