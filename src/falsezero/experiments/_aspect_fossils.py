@@ -11,6 +11,7 @@ from scipy.stats import ranksums, spearmanr
 from falsezero.analysis.metrics import gap_counts, posterior_histogram
 from falsezero.analysis.noise import find_phantoms
 from falsezero.data.corrupt import corrupt
+from falsezero.data.table import Table
 from falsezero.data.tidy import Tidy
 from falsezero.datasets import Dataset
 from falsezero.experiments._methods import fitted, restored, without_emptiest
@@ -96,7 +97,8 @@ def gaps(report: Report, data: Dataset, model: Any) -> None:
     report.section(
         "Table 4: filling gaps",
         "A gap is a zero between the first and the last find of a genus by age of the site. "
-        "Reconstructed ones are joined with the finds; ones outside the range make new gaps.",
+        "Reconstructed ones are joined with the finds; one far outside the range makes many new "
+        "gaps, so that the figure depends much on how far EM is driven.",
     )
     table, ages = data.table, data.target
     tables = {
@@ -126,6 +128,19 @@ def gaps(report: Report, data: Dataset, model: Any) -> None:
         f"{decrease['AB post-proc.']} against {others} at best",
         decrease["AB post-proc."] > others,
     )
+    filled = {name: g.filled for name, g in found.items()}
+    next_best = max(value for name, value in filled.items() if name != "AB post-proc.")
+    report.claim(
+        "Table 4",
+        "the same, counting only the gaps filled, not the ones added outside",
+        f"{filled['AB post-proc.']} of {found['AB'].before} against {next_best} at best",
+        filled["AB post-proc."] > next_best,
+    )
+    early = [fitted("AB", table, 4, seed=seed, tol=1e-3, acceleration=None) for seed in range(5)]
+    values = [
+        gap_counts(table, ages, restored(m, table, without_emptiest(m))).decrease for m in early
+    ]
+    report.text(f"Plain EM that stops early (tol=1e-3), five starts: decrease of {sorted(values)}.")
     report.claim(
         "Table 4",
         "PLSA makes more gaps than it fills (paper: -39)",
@@ -136,12 +151,27 @@ def gaps(report: Report, data: Dataset, model: Any) -> None:
 
 def added_finds(report: Report, data: Dataset) -> None:
     """Figure 8: which components explain true finds, added finds and zeros."""
-    report.section("Figure 8: added finds")
-    spoilt = corrupt(data.table, add=0.4, random_state=0)
-    report.text(
-        f"Ones: {data.table.density:.2%} before, {spoilt.density:.1%} after (paper: 12.5 %)."
-    )
-    added_ones(report, "Figure 8", data.table, spoilt, {"AB": 5, "MB": 19, "PLSA": 5})
+    for kind, spoilt in littered(data.table).items():
+        report.section(f"Figure 8: added finds, {kind}")
+        report.text(densities(data.table, spoilt, "12.5 %"))
+        where = f"Figure 8, {kind}"
+        added_ones(report, where, data.table, spoilt, {"AB": 5, "MB": 19, "PLSA": 5})
+
+
+def littered(table: Table) -> dict[str, Table]:
+    """Added ones, a share of Uniform[0, 0.4] in each row or in two rows of five.
+
+    The paper writes that every row has its share, which more than quadruples the ones; the density
+    that it reports is what two rows in five give.
+    """
+    every = corrupt(table, add=0.4, random_state=0)
+    some = np.random.default_rng(1).random(table.shape[0]) < 0.4
+    values = np.where(some[:, None], every.to_numpy(), table.to_numpy())
+    return {"two rows in five": table.with_values(values), "every row": every}
+
+
+def densities(clean: Table, spoilt: Table, paper: str) -> str:
+    return f"Ones: {clean.density:.2%} before, {spoilt.density:.1%} after (paper: {paper})."
 
 
 def added_ones(report: Report, where: str, clean: Any, spoilt: Any, orders: dict[str, int]) -> Any:

@@ -39,12 +39,13 @@ def keep_content(model: Any) -> np.ndarray:
     return keep if keep.any() else np.ones_like(keep)
 
 
-def auc_of(name: str, model: Any, pair: Pair, binary: bool = False) -> float:
+def auc_of(name: str, model: Any, pair: Pair) -> float:
     """Area under the ROC curve at the zeros of the corrupted table; "post" removes the noise."""
-    clean, spoilt = pair
-    keep = keep_content(model) if name.endswith("-post") else None
-    values = restored(model, spoilt, keep)
-    return denoising_auc(clean, spoilt, values >= 0.5 if binary else values)
+    return denoising_auc(*pair, _values(name, model, pair[1]))
+
+
+def _values(name: str, model: Any, spoilt: Table) -> np.ndarray:
+    return restored(model, spoilt, keep_content(model) if name.endswith("-post") else None)
 
 
 def part(pair: Pair, rows: Any) -> Pair:
@@ -144,14 +145,13 @@ def curves(report: Report, data: Dataset) -> None:
 
 
 def _all_auc(name: str, model: Any, train: Pair, test: Pair) -> dict[str, float]:
-    keep = keep_content(model) if name.endswith("-post") else None
-    verbatim = restored(model, train[1], keep)
+    weak, strong = (_values(name, model, pair[1]) for pair in (train, test))
     return {
-        "weak": auc_of(name, model, train),
-        "strong": auc_of(name, model, test),
-        "weak binary": auc_of(name, model, train, binary=True),
-        "strong binary": auc_of(name, model, test, binary=True),
-        "verbatim": float(roc_auc_score(train[1].to_numpy().ravel(), verbatim.ravel())),
+        "weak": denoising_auc(*train, weak),
+        "strong": denoising_auc(*test, strong),
+        "weak binary": denoising_auc(*train, weak >= 0.5),
+        "strong binary": denoising_auc(*test, strong >= 0.5),
+        "verbatim": float(roc_auc_score(train[1].to_numpy().ravel(), weak.ravel())),
     }
 
 
