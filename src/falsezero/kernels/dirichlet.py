@@ -19,6 +19,8 @@ from falsezero.kernels.convex import FLUSH, fresh_products, log_of, take_powers
 
 _LANES = 32
 _HALF_LOG_TWO_PI = 0.9189385332046727
+_LOG2_E = 1.4426950408889634
+_LOG_TWO_HIGH, _LOG_TWO_LOW = 0.6931471803691238, 1.9082149292705877e-10
 
 
 @jit
@@ -40,11 +42,12 @@ def _stirling_tail(inverse):
     )
 
 
-@jit
+@jit(reassociate=True)
 def _excess(x, prior, z, e):
     """Write z and e(x) of every x; return the sum of (x - x0) digamma(x) - log G(x)."""
     n = x.shape[0]
-    ratio, term = np.empty(n), np.empty(n)
+    ratio = np.empty(n)
+    total = n * (8.0 - _HALF_LOG_TWO_PI)
     for i in range(n):
         value = x[i]
         # w (w + 6) (w + 10) (w + 12) with w = x^2 + 7 x is x (x + 1) ... (x + 7).
@@ -54,14 +57,13 @@ def _excess(x, prior, z, e):
         inverse = 1.0 / (value + 8.0)
         fourth = inverse * inverse * inverse * inverse
         z[i] = value + 8.0
-        e[i] = _digamma_tail(inverse) - slope
+        difference = _digamma_tail(inverse) - slope
+        e[i] = difference
         ratio[i] = product * fourth * fourth
-        term[i] = (value - prior) * e[i] + value - _stirling_tail(inverse)
-    total = n * (8.0 - _HALF_LOG_TWO_PI) + _log_product(ratio)
+        total += (value - prior) * difference + value - _stirling_tail(inverse)
+    total += _log_product(ratio)
     if prior != 0.5:
         total += (0.5 - prior) * _log_product(z)
-    for i in range(n):
-        total += term[i]
     return total
 
 
@@ -114,7 +116,42 @@ def dirichlet_factors(counts, prior, floor, factors):
     for j in range(k):
         divergence += _excess(counts[j], prior[j], z, e)
         divergence -= n * _excess(prior[j : j + 1], prior[j], scratch, scratch.copy())
-        for i in range(n):
-            expected = z[i] / z_total[i] * np.exp(e[i] - e_total[i])
-            factors[j, i] = max(expected, floor)
+        _write_factors(z, e, z_total, e_total, floor, factors[j])
     return divergence
+
+
+@jit
+def _write_factors(z, e, z_total, e_total, floor, factors):
+    """z / z_total * exp(e - e_total), with an exponential that becomes SIMD code.
+
+    exp(x) = 2^n exp(r) with |r| < log(2)/2, where the Taylor series to r^12 is exact to the last
+    bit but one, and 2^n is written into the exponent.
+    """
+    count = z.shape[0]
+    series, bits = np.empty(count), np.empty(count, dtype=np.int64)
+    power = bits.view(np.float64)
+    for i in range(count):
+        x = max(e[i] - e_total[i], -700.0)
+        n = np.floor(x * _LOG2_E + 0.5)
+        r = x - n * _LOG_TWO_HIGH - n * _LOG_TWO_LOW
+        series[i] = 1.0 + r * (1.0 + r * (1 / 2 + r * (1 / 6 + r * (1 / 24 + r * _taylor_tail(r)))))
+        bits[i] = (np.int64(n) + 1023) << 52
+    for i in range(count):
+        factors[i] = max(z[i] / z_total[i] * (series[i] * power[i]), floor)
+
+
+@jit
+def _taylor_tail(r):
+    """Sum of r^(k-5) / k! for k from 5 to 12."""
+    return 1 / 120 + r * (
+        1 / 720
+        + r
+        * (
+            1 / 5040
+            + r
+            * (
+                1 / 40320
+                + r * (1 / 362880 + r * (1 / 3628800 + r * (1 / 39916800 + r / 479001600)))
+            )
+        )
+    )

@@ -41,6 +41,9 @@ def fused_pass(
     block: Block, weights: np.ndarray, ones: np.ndarray, zeros: np.ndarray | None = None
 ) -> ConvexStatistics:
     """`convex_pass` tile by tile, so that a sparse block is never dense as a whole."""
+    if zeros is not None and isinstance(block.values, np.ndarray):
+        # The general pass takes few rows at a time by itself.
+        return convex_pass(block.codes, block.observed, weights, ones, zeros)
     total: ConvexStatistics | None = None
     row_stats = []
     for tile in block.tiles():

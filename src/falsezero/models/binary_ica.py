@@ -11,6 +11,7 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from falsezero.backends import workers
 from falsezero.base import Interval, StrOptions
@@ -22,6 +23,8 @@ from falsezero.models._variational import EXTINCT_CELLS, VariationalBayes, Varia
 from falsezero.models._variational_sparse import SparseBayes, SparseEM, exact_bound
 
 __all__ = ["BinaryICA"]
+
+_BLOCK_CELLS = 262144
 
 
 class BinaryICA(ConvexModel):
@@ -162,6 +165,10 @@ class BinaryICA(ConvexModel):
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
+
+    def _block_rows(self, values: Any) -> int | None:
+        # The general pass stays in cache whatever the block, so blocks had better be few.
+        return None if sparse.issparse(values) else max(64, _BLOCK_CELLS // values.shape[1])
 
     def _steps(self, blocks: Blocks) -> Steps:
         is_sparse = self.solver == "sparse" or (self.solver == "auto" and is_worth_sparse(blocks))
