@@ -80,13 +80,12 @@ def _judged(name: str, values: np.ndarray) -> dict[str, Any]:
     if not len(moving) or flat.shape[1] < 4:
         return row | {"r_hat": np.nan, "ess_bulk": np.nan, "ess_tail": np.nan}
     several = [flat[:, :, i] for i in moving]
-    return row | {
-        "r_hat": float(max(array_stats.rhat(v) for v in several)),
-        "ess_bulk": float(min(array_stats.ess(v, method="bulk") for v in several)),
-        "ess_tail": float(
-            min(array_stats.ess(v, method="tail", prob=(0.05, 0.95)) for v in several)
-        ),
-    }
+    # Chains that stand still at different values have an infinite R-hat, and that is the answer.
+    with np.errstate(divide="ignore", invalid="ignore"):
+        r_hat = max(array_stats.rhat(v) for v in several)
+        bulk = min(array_stats.ess(v, method="bulk") for v in several)
+        tail = min(array_stats.ess(v, method="tail", prob=(0.05, 0.95)) for v in several)
+    return row | {"r_hat": float(r_hat), "ess_bulk": float(bulk), "ess_tail": float(tail)}
 
 
 def _array_stats() -> Any:

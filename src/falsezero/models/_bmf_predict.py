@@ -12,7 +12,7 @@ from scipy.special import expit
 from falsezero.models._bmf_likelihoods import Likelihood
 from falsezero.models._bmf_state import Cells, State
 
-_SCANS, _BURN_IN = 24, 8
+_SCANS, _BURN_IN, _PATTERNS = 24, 8, 64
 
 
 class Draw(NamedTuple):
@@ -71,13 +71,14 @@ def new_row_features(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Features of rows never seen, given a draw: probabilities, and a last sample.
 
-    Gibbs scans whose uniforms are the same for every row: a row's answer depends on that row alone,
-    not on the company it came in.
+    Gibbs scans from the pattern of features, among those of training rows, that explains the row
+    best. Their uniforms are the same for every row: a row's answer depends on that row alone, not
+    on the company it came in.
     """
     basis = draw.basis
     free = np.flatnonzero(prior < 1)
     uniforms = np.random.default_rng(0).random((_SCANS, len(prior)))
-    on = np.tile((prior > 0.5).astype(float), (len(cells.values), 1))
+    on = _best_pattern(draw, cells, likelihood)
     probability = np.zeros(on.shape)
     predictor = on @ basis
     for scan in range(_SCANS):
@@ -92,6 +93,17 @@ def new_row_features(
                 probability[:, k] += share / (_SCANS - _BURN_IN)
     probability[:, prior == 1] = 1.0
     return probability, on
+
+
+def _best_pattern(draw: Draw, cells: Cells, likelihood: Likelihood) -> np.ndarray:
+    """For each row the pattern, among the commonest of the training rows, that is likeliest."""
+    patterns, counts = np.unique(draw.row_features, axis=0, return_counts=True)
+    patterns = patterns[np.argsort(-counts, kind="stable")[:_PATTERNS]].astype(float)
+    terms = [
+        likelihood.log_likelihood(cells, predictor, draw.precision).sum(axis=1)
+        for predictor in patterns @ draw.basis
+    ]
+    return patterns[np.argmax(terms, axis=0)]
 
 
 def row_chunks(

@@ -1,0 +1,138 @@
+"""BinaryMatrixFactorization: a sweep against plain NumPy, growth with cells, and held-out cells."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from scipy.linalg import cho_solve, cholesky, solve_triangular
+from sklearn.decomposition import NMF
+from threadpoolctl import threadpool_limits
+
+from benchmarks.harness import row, timed
+from falsezero import BinaryMatrixFactorization
+from falsezero.experiments.binary_matrix_factorization import make_bars
+from falsezero.models._bmf_likelihoods import LIKELIHOODS
+from falsezero.models._bmf_sampler import Model, draw_hyperparameters, sweep, with_log_joint
+from falsezero.models._bmf_state import Cells, Features, State
+
+OURS = "BinaryMatrixFactorization"
+
+
+def run(quick: bool) -> list[dict[str, Any]]:
+    """All comparisons; the quick form takes smaller tables and fewer repeats."""
+    with threadpool_limits(1, user_api="blas"):
+        rows = [_sweep(name, missing) for name, missing in (("gaussian", 0.0), ("gaussian", 0.2))]
+        rows += [_sweep(name, 0.0) for name in ("logistic", "poisson")]
+        rows += _growth(quick)
+        return rows if quick else [*rows, _bars_against_nmf()]
+
+
+def situation(
+    name: str, n_rows: int, n_columns: int, missing: float = 0.0, k: int = 15
+) -> tuple[State, Cells, Model]:
+    """A table from the model with `k` features on each side, and the state that made it."""
+    rng = np.random.default_rng(0)
+    likelihood = LIKELIHOODS[name]
+    u = np.hstack([np.ones((n_rows, 1)), rng.random((n_rows, k)) < 0.2]).astype(np.uint8)
+    v = np.hstack([np.ones((n_columns, 1)), rng.random((n_columns, k)) < 0.2]).astype(np.uint8)
+    weights = likelihood.prior_weights((k + 1, k + 1), 8.0 if name == "poisson" else 1.0, rng)
+    state = State(Features(u, 1, k, 2.0), Features(v, 1, k, 2.0), weights, 1.0, 1.0)
+    table = likelihood.simulate(state.predictor(), 1.0, rng)
+    table[rng.random(table.shape) < missing] = np.nan
+    model = Model(likelihood, u[:, :1], v[:, :1], k, k, n_split_merge=0)
+    return state, Cells.of(table), model
+
+
+def _sweep(name: str, missing: float) -> dict[str, Any]:
+    """A sweep of entries, weights and hyperparameters of the finite model on 300 x 256."""
+    state, cells, model = situation(name, 300, 256, missing)
+    rng = np.random.default_rng(0)
+    sweep(state, cells, model, rng)
+    ours, _ = timed(lambda: sweep(state, cells, model, rng), 9)
+    rival, _ = timed(lambda: plain_sweep(state, cells, model, rng), 1)
+    case = f"{name} 300 x 256, 15 features a side" + (", 20 % missing" if missing else "")
+    return row(case, OURS, "plain NumPy", "seconds a sweep", ours, rival, "same moves but blocks")
+
+
+def plain_sweep(state: State, cells: Cells, model: Model, rng: np.random.Generator) -> State:
+    """Eqs. 2-3 row by row with whole-row predictions, then dense weights, then the rest."""
+    for table in (cells, cells.flipped):
+        state = _plain_entries(state, table, model, rng).flipped()
+    if model.likelihood.table_kind == "real":
+        state = state._replace(weights=_plain_weights(state, cells, rng))
+    else:
+        state = state._replace(weights=model.likelihood.draw_weights(state, cells, rng))
+    return with_log_joint(draw_hyperparameters(state, cells, model, rng), cells, model)
+
+
+def _plain_entries(state: State, cells: Cells, model: Model, rng: np.random.Generator) -> State:
+    on, basis = state.rows.on.astype(float), state.basis
+    n, mass = len(on), state.rows.mass
+    for i in range(n):
+        line = Cells(cells.values[i], cells.observed[i])
+        for k in range(state.rows.n_fixed, on.shape[1]):
+            others = on[:, k].sum() - on[i, k]
+            terms = []
+            for bit in (0.0, 1.0):
+                on[i, k] = bit
+                predictor = on[i] @ basis
+                terms.append(
+                    model.likelihood.log_likelihood(line, predictor, state.precision).sum()
+                )
+            log_odds = terms[1] - terms[0] + np.log((others + mass) / (n - others))
+            on[i, k] = np.log(1 / max(rng.random(), 1e-12) - 1) > -log_odds
+    return state._replace(rows=state.rows._replace(on=on.astype(np.uint8)))
+
+
+def _plain_weights(state: State, cells: Cells, rng: np.random.Generator) -> np.ndarray:
+    u, v = state.rows.on.astype(float), state.columns.on.astype(float)
+    drawn = state.predictor() + rng.standard_normal(cells.values.shape) / np.sqrt(state.precision)
+    values = np.where(cells.observed > 0, cells.values, drawn)
+    matrix = state.precision * np.kron(u.T @ u, v.T @ v)
+    matrix += state.weight_scale * np.eye(len(matrix))
+    lower = cholesky(matrix, lower=True)
+    mean = cho_solve((lower, True), state.precision * (u.T @ values @ v).ravel())
+    noise = solve_triangular(lower, rng.standard_normal(len(mean)), lower=True, trans="T")
+    return (mean + noise).reshape(state.weights.shape)
+
+
+def _growth(quick: bool) -> list[dict[str, Any]]:
+    """Seconds a sweep when the cells are four times as many: 4 is linear."""
+    sizes = ((300, 256), (600, 512)) if quick else ((300, 256), (600, 512), (1200, 1024))
+    rows = []
+    for name in ("gaussian", "logistic"):
+        seconds = []
+        for shape in sizes:
+            state, cells, model = situation(name, *shape)
+            rng = np.random.default_rng(0)
+            sweep(state, cells, model, rng)
+            seconds.append(timed(lambda s=state, c=cells, m=model, g=rng: sweep(s, c, m, g), 5)[0])
+        for (small, large), (before, after) in zip(pairwise(sizes), pairwise(seconds), strict=True):
+            case = f"{name} {small[0]} x {small[1]} to {large[0]} x {large[1]}"
+            note = "four times the cells"
+            rows.append(row(case, "smaller", "larger", "seconds a sweep", before, after, note))
+    return rows
+
+
+def _bars_against_nmf() -> dict[str, Any]:
+    """Missing halves of bars: ours against NMF of the mean-filled, shifted table."""
+    made = make_bars(np.random.default_rng(4))
+    missing = np.isnan(made.shown)
+    model = BinaryMatrixFactorization(
+        likelihood="gaussian", bias=False, n_chains=2, warmup=300, draws=200, random_state=0
+    ).fit(made.shown)
+    low = np.nanmin(made.shown)
+    filled = np.where(missing, np.nanmean(made.shown, axis=0), made.shown) - low
+    nmf = NMF(9, init="nndsvda", max_iter=1000, random_state=0)
+    guess = nmf.fit_transform(filled) @ nmf.components_ + low
+
+    def error(expected: np.ndarray) -> float:
+        return float(np.sqrt(((expected - made.noisy)[missing] ** 2).mean()))
+
+    floor = error(made.clean)
+    return row(
+        "bars, bottom halves missing", OURS, "scikit-learn NMF", "error / noise",
+        error(model.posterior_predict()) / floor, error(guess) / floor, "missing cells",
+    )  # fmt: skip
