@@ -169,3 +169,18 @@ def test_a_mistake_of_ours_is_called_one(run: Any, fitted: Path, monkeypatch: An
 )
 def test_sentences_in_the_words_of_a_shell(problem: Exception, said: str) -> None:
     assert one_sentence(problem) == said
+
+
+def test_an_interrupted_fit_says_how_to_go_on(
+    run: Any, finds: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fit(self: Any, table: Any) -> None:
+        Path(self.checkpoint).write_text("so far")
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("falsezero.AspectBernoulli.fit", fit)
+    saved = tmp_path / "so far"
+    outcome = run("fit", finds, *LONG, "-o", tmp_path / "model.fz", "--checkpoint", saved)
+    assert (outcome.code, outcome.out) == (130, "")
+    assert f"The same command will go on from {saved}." in outcome.err
+    assert outcome.err.endswith("Interrupted.\n")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import click
@@ -63,7 +64,13 @@ def command(
     target = new_file(output, force)
     settings = {key: rest.pop(key) for key in SETTINGS}
     model = build_model(name, n_components=n_components, **settings)
-    model.fit(read_table(table, rest, model._kind))
+    cells = read_table(table, rest, model._kind)
+    try:
+        model.fit(cells)
+    except KeyboardInterrupt:
+        if settings["checkpoint"] is not None and Path(settings["checkpoint"]).exists():
+            say(f"The same command will go on from {settings['checkpoint']}.")
+        raise
     fz.save(model.set_params(verbose=0), target)
     show(describe(model), as_json)
     say(f"Wrote {target}.")
