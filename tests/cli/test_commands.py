@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import csv
+import inspect
 import io
 import json
 import sys
+from importlib import import_module
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -16,6 +18,7 @@ import pytest
 import falsezero as fz
 from falsezero.cli._common import build_model
 from falsezero.cli._describe import as_text, describe
+from falsezero.cli.reproduce import PAPERS
 from falsezero.models import MODELS, model_class
 
 LONG = ("--row", "site", "--column", "genus")
@@ -270,6 +273,12 @@ def test_explore_writes_one_page(run: Any, finds: Path, fitted: Path, tmp_path: 
     text = page.read_text()
     assert "Two &lt;communities&gt;" in text
     assert "http" not in text.replace("http://www.w3.org/", "")
+
+
+@pytest.mark.parametrize("paper", PAPERS)
+def test_every_paper_has_experiments(paper: str, tmp_path: Path) -> None:
+    experiments = import_module(f"falsezero.experiments.{paper.replace('-', '_')}")
+    inspect.signature(experiments.run).bind(tmp_path, True)
 
 
 @pytest.mark.parametrize("quick", [False, True])
