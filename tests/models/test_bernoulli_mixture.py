@@ -115,4 +115,4 @@ def test_sample_has_the_means_of_the_model():
 
 
 def test_sklearn_contract():
-    check_estimator(BernoulliMixture(2, binarize=0.0, random_state=0))
+    check_estimator(BernoulliMixture(4, binarize=0.0, random_state=0))

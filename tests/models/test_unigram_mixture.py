@@ -76,4 +76,4 @@ def test_sample_has_the_totals_and_means_of_the_model():
 
 
 def test_sklearn_contract():
-    check_estimator(UnigramMixture(2, random_state=0))
+    check_estimator(UnigramMixture(4, random_state=0))

@@ -257,8 +257,12 @@ def training_size(report: Report, data: Dataset) -> None:
         "Figure 12",
         "strong denoising of bBICA levels off after about 500 digits",
         f"AUC {strong} at {list(sizes)}",
-        strong[-1] - strong[middle] < max(strong[middle] - strong[0], 0.01),
+        _slope(sizes[middle:], strong[middle:]) < _slope(sizes[: middle + 1], strong[: middle + 1]),
     )
+
+
+def _slope(x: Any, y: Any) -> float:
+    return (y[-1] - y[0]) / (x[-1] - x[0])
 
 
 def small_samples(report: Report, data: Dataset) -> None:

@@ -164,8 +164,8 @@ class MixtureModel(InformationCriteria, FactorModel):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         # scikit-learn's common tests read these tags of whatever has `predict_proba`, and expect
-        # two columns of it: run them with two components.
-        tags.classifier_tags = ClassifierTags(multi_class=False)
+        # four columns of it: run them with four components.
+        tags.classifier_tags = ClassifierTags()
         return tags
 
     def _draw_components(self, n_samples: int, random_state: Any) -> tuple[np.ndarray, Any]:
