@@ -12,6 +12,10 @@ _CUT = 0.64
 """Where the two series of the Jacobi density change over (Polson, Scott and Windle, 2013)."""
 
 
+_FEW = 8
+"""Counts up to which events are dealt one by one, which is quicker than binomial draws."""
+
+
 @jit
 def _normal_below(x):
     return 0.5 * math.erfc(-x / math.sqrt(2.0))
@@ -97,6 +101,16 @@ def polya_gammas(predictor, observed, rng):
 def _deal(count, mass, out, rng):
     """Split a count over options in proportion to their mass (a multinomial draw)."""
     left = mass.sum()
+    if count <= _FEW:
+        out[:] = 0
+        for _ in range(count):
+            point = rng.random() * left
+            k = 0
+            while k < mass.shape[0] - 1 and point >= mass[k]:
+                point -= mass[k]
+                k += 1
+            out[k if mass[k] > 0 else mass.argmax()] += 1
+        return
     for k in range(mass.shape[0]):
         if count == 0:
             out[k:] = 0
