@@ -28,8 +28,8 @@ from falsezero.plot import ConvergenceDisplay, CurvesDisplay, TernaryDisplay
 
 __all__ = ["run"]
 
-WAVERERS = ("Victor", "Romul", "Romuald", "Ramuald", "Amand")
-"""The three monks between the groups (White, Boorman and Breiger, 1976), however spelt."""
+WAVERERS = ("Victor", "Romauld", "Amand")
+"""The three monks between the groups (White, Boorman and Breiger, 1976), spelt as in the data."""
 
 
 def run(out_dir: Path, quick: bool) -> Path:
