@@ -11,12 +11,15 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy import sparse
 from scipy.special import gammaln, psi
 
 from falsezero.data.blocks import Block, Blocks
+from falsezero.inference.chains import sample
 from falsezero.inference.contract import Point
 from falsezero.kernels.dirichlet import dirichlet_factors
 from falsezero.kernels.topics import topic_pass
+from falsezero.models._discrete_collapsed import CollapsedSteps
 from falsezero.models._discrete_family import (
     Family,
     Hyper,
@@ -27,6 +30,7 @@ from falsezero.models._discrete_family import (
 )
 
 _TINY = 1e-100
+_START_SWEEPS = 20
 
 
 class Words(NamedTuple):
@@ -93,13 +97,36 @@ class MeanFieldSteps:
     # -- where to begin -------------------------------------------------------------------------
 
     def init(self, blocks: Blocks, rng: np.random.Generator) -> tuple[Words, list[Rows]]:
-        """Components near the column means, each with gamma noise of its own; rows at the prior."""
+        """Where some sweeps of collapsed Gibbs sampling lead, or noise where counts are not whole.
+
+        From noise, coordinate ascent settles in the next best optimum before rows and components
+        have found each other; a sampler walks past it, and a sweep costs little more than a pass.
+        """
+        if all((b.csr.data == np.floor(b.csr.data)).all() for b in blocks):
+            return self._sampled_start(blocks, rng)
         total, _ = blocks.column_counts
         n_components = len(self.hyper.alpha)
         noise = rng.standard_gamma(100.0, (len(total), n_components)) / 100.0
         shape = self.eta + noise * (total / n_components)[:, None]
         local = [self.start_rows(b, self.hyper) for b in blocks]
         return self.read_words(shape.astype(self.dtype), self.hyper), local
+
+    def _sampled_start(self, blocks: Blocks, rng: np.random.Generator) -> tuple[Words, list[Rows]]:
+        whole = Blocks.cut(sparse.vstack([b.csr for b in blocks], format="csr"), blocks.shape[0])
+        steps = CollapsedSteps(self.family._replace(gamma=False), whole, self.hyper, self.eta)
+        seed = np.random.SeedSequence(int(rng.integers(2**63)))
+        (chain,) = sample(steps, whole, [seed], warmup=_START_SWEEPS, draws=0)
+        counts = np.zeros((blocks.shape[0], len(self.hyper.alpha)))
+        rows, components, tokens = steps.pairs(chain.last.local[0])
+        counts[rows, components] = tokens
+        local = [
+            self.start_rows(b, self.hyper)._replace(
+                shape=(self.hyper.alpha + counts[b.rows]).astype(self.dtype)
+            )
+            for b in blocks
+        ]
+        shape = (self.eta + chain.last.state.words).astype(self.dtype)
+        return self.read_words(shape, self.hyper), local
 
     def start_rows(self, block: Block, hyper: Hyper) -> Rows:
         """Rows whose tokens are spread evenly over the components."""
