@@ -34,7 +34,7 @@ def _iteration(X: Any, n_sources: int, n_iter: int = 8, **options: Any) -> float
         n_sources, max_iter=n_iter, tol=0, acceleration=None, n_jobs=2, random_state=0, **options
     ).fit(X)
     seconds = [r["seconds"] for r in model.history_]
-    return statistics.median(np.diff(seconds[1:]))
+    return float(statistics.median(np.diff(seconds[1:])))
 
 
 def _epoch() -> dict[str, Any]:
