@@ -164,6 +164,29 @@ def logistic_scan(on, n_fixed, mass, predictor, observed, basis, slope, rng):
 
 
 @jit
+def _log_rate_ratio(rate, count, where, m, added, change):
+    """Sum of count x log(new rate / rate), with few logarithms: they are taken of products."""
+    total, product = 0.0, 1.0
+    for t in range(m):
+        more = added[where[t]]
+        if more <= 0:
+            continue
+        ratio = max(rate[t] + change * more, _TINY) / rate[t]
+        if count[t] > 3 or ratio < 1e-20 or ratio > 1e20:
+            total += count[t] * math.log(ratio)
+            continue
+        product *= ratio
+        if count[t] > 1:
+            product *= ratio
+        if count[t] > 2:
+            product *= ratio
+        if product > 1e200 or product < 1e-200:
+            total += math.log(product)
+            product = 1.0
+    return total + math.log(product)
+
+
+@jit
 def poisson_scan(on, n_fixed, mass, predictor, values, basis, exposure, rng):
     """Every entry once, cells Poisson with rate `predictor`; visits cells with a count only.
 
@@ -174,12 +197,13 @@ def poisson_scan(on, n_fixed, mass, predictor, values, basis, exposure, rng):
     n_columns = basis.shape[1]
     counts = _column_counts(on)
     where = np.empty(n_columns, dtype=np.int64)
-    rate = np.empty(n_columns)
+    rate, count = np.empty(n_columns), np.empty(n_columns)
     for i in range(n):
         m = 0
         for j in range(n_columns):
             if values[i, j] > 0:
                 where[m] = j
+                count[m] = values[i, j]
                 rate[m] = max(predictor[i, j], _TINY)
                 m += 1
         for k in range(n_fixed, width):
@@ -187,12 +211,7 @@ def poisson_scan(on, n_fixed, mass, predictor, values, basis, exposure, rng):
             if others + mass <= 0:
                 continue
             change = -1.0 if on[i, k] else 1.0
-            gain = 0.0
-            for t in range(m):
-                j = where[t]
-                if basis[k, j] > 0:
-                    other = max(rate[t] + change * basis[k, j], _TINY)
-                    gain += values[i, j] * math.log(other / rate[t])
+            gain = _log_rate_ratio(rate, count, where, m, basis[k], change)
             log_odds = math.log((others + mass) / (n - others)) + change * gain - exposure[i, k]
             new = np.uint8(_accepts(log_odds, rng))
             if new != on[i, k]:
