@@ -58,6 +58,19 @@ function readCells({ bitmap, ones, missing }, count) {
   return cells;
 }
 
+function readFactors(packed, name, count, width) {
+  const [range, levels, shift, power] = ["range", "levels", "shift", "power"].map(
+    (what) => packed[`${name}_${what}`],
+  );
+  const codes = packed[`${name}s`];
+  return Array.from({ length: count }, (_, i) =>
+    Float64Array.from(
+      codes.subarray(i * width, (i + 1) * width),
+      (code) => range * (code / levels - shift) ** power,
+    ),
+  );
+}
+
 // -- arithmetic -----------------------------------------------------------------------------------
 
 const SURE = 1 - 1e-9;
@@ -65,23 +78,30 @@ const SURE = 1 - 1e-9;
 // Probabilities of every cell, kept up to date while the sliders move. `sum` holds, per cell, what
 // adds up over components: kept probability (convex), -log(1 - p) (noisy-or), or a score.
 export class Fit {
-  constructor(fit) {
-    Object.assign(this, fit);
-    const [n, t] = this.shape,
-      k = this.kinds.length;
-    Object.assign(this, { n, t, k, preset: [...this.keep], keep: this.kinds.map(() => 1) });
-    this.cells = readCells(fit, n * t);
-    const read = (codes, width, name) =>
-      Array.from({ length: k }, (_, i) =>
-        Float64Array.from(
-          codes.subarray(i * width, (i + 1) * width),
-          (code) =>
-            this[`${name}_range`] *
-            (code / this[`${name}_levels`] - this[`${name}_shift`]) ** this[`${name}_power`],
-        ),
-      );
-    this.W = read(this.weights, n, "weight");
-    this.A = read(this.components, t, "component");
+  constructor(packed) {
+    const [n, t] = packed.shape,
+      k = packed.kinds.length;
+    this.n = n;
+    this.t = t;
+    this.k = k;
+    // One by one: a browser keeps an object fast that grows by names it can see.
+    this.link = packed.link;
+    this.kinds = packed.kinds;
+    this.preset = packed.keep;
+    this.keep = packed.kinds.map(() => 1);
+    this.rows = packed.rows;
+    this.columns = packed.columns;
+    this.row_group = packed.row_group;
+    this.column_group = packed.column_group;
+    this.importance = packed.importance;
+    this.image_shape = packed.image_shape;
+    this.pixel = packed.pixel;
+    this.title = packed.title;
+    this.base = packed.base;
+    this.trace = packed.trace;
+    this.cells = readCells(packed, n * t);
+    this.W = readFactors(packed, "weight", k, n);
+    this.A = readFactors(packed, "component", k, t);
     this.convex = this.link === "convex";
     if (this.convex) this.normaliseWeights();
     this.W.forEach((w, i) => w.forEach((_, r) => (w[r] += this.trace[i] ?? 0)));
@@ -185,20 +205,29 @@ export class Fit {
 
   // Posterior probability that something taken out made the cell's value.
   noise(r, c) {
-    if (!this.convex) return 1;
     this.follow(r);
-    const at = r * this.t + c,
-      one = this.cells[at] === 1,
+    return this.noiseAt(r, r * this.t + c);
+  }
+
+  // Probability that the recorded value is wrong: noise made it, and the content says otherwise.
+  doubt(r, c) {
+    this.follow(r);
+    return this.doubtAt(r, r * this.t + c);
+  }
+
+  // The same for a row that is up to date, and the cell's place in the table.
+  noiseAt(r, at) {
+    if (!this.convex) return 1;
+    const one = this.cells[at] === 1,
       full = this.full[at],
       kept = this.sum[at];
     const removed = one ? full - kept : 1 - this.mass[r] - full + kept;
     return Math.min(1, Math.max(0, removed / Math.max(one ? full : 1 - full, 1e-12)));
   }
 
-  // Probability that the recorded value is wrong: noise made it, and the content says otherwise.
-  doubt(r, c) {
-    const p = this.probability(r, c);
-    return this.noise(r, c) * (this.cells[r * this.t + c] === 1 ? 1 - p : p);
+  doubtAt(r, at) {
+    const p = this.toProbability(this.sum[at], r);
+    return this.noiseAt(r, at) * (this.cells[at] === 1 ? 1 - p : p);
   }
 
   // Cells of this recorded value that are doubted by at least `least`, best first.
@@ -212,7 +241,7 @@ export class Fit {
         end = (r + 1) * t;
       for (let at = r * t; at < end; at++) {
         if (cells[at] !== value || sign * sum[at] < reach) continue;
-        const doubt = this.doubt(r, at - r * t);
+        const doubt = this.doubtAt(r, at);
         if (doubt < least) continue;
         counts[Math.floor(512 * doubt)]++;
         found.push([r, at - r * t, doubt]);

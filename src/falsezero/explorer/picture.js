@@ -22,10 +22,14 @@ function runs(groups, from, to) {
   return found;
 }
 
-function addCodes(cells, count, bin, ink, unknown) {
-  for (let i = 0; i < count; i++)
+function addCodes(cells, count, bin, ink, unknown, tinted) {
+  for (let i = 0; i < count; i++) {
     if (cells[i] === 1) ink[bin[i]]++;
-    else if (cells[i] === 2) unknown[bin[i]]++;
+    else if (cells[i] === 2) {
+      unknown[bin[i]]++;
+      tinted[bin[i]] = 1;
+    }
+  }
 }
 
 function addAbove(sum, half, count, bin, ink) {
@@ -37,17 +41,40 @@ function addScaled(sum, scale, count, bin, ink) {
 }
 
 // Ink where record and expectation agree; the places where they do not go to `differing`.
-function addAgreeing(cells, sum, half, count, bin, ink, unknown, differing) {
+function addAgreeing(cells, sum, half, count, bin, ink, differing) {
   let found = 0;
   for (let i = 0; i < count; i++) {
-    const code = cells[i],
-      one = sum[i] >= half ? 1 : 0;
-    if (code === one) {
-      if (one) ink[bin[i]] += 0.5;
-    } else if (code === 2) unknown[bin[i]]++;
-    else differing[found++] = i;
+    const one = sum[i] >= half ? 1 : 0;
+    if (cells[i] !== one) differing[found++] = i;
+    else if (one) ink[bin[i]] += 0.5;
   }
   return found;
+}
+
+// A row of pixels from what was gathered for it.
+function mix({ ink, missed, extra, unknown, tinted }, across, deep, words, at, shades, tint) {
+  for (let x = 0; x < across.length; x++) {
+    const share = 1 / (across[x] * deep);
+    words[at + x] = tinted[x]
+      ? tint(ink[x] * share, missed[x] * share, extra[x] * share, unknown[x] * share)
+      : shades[(255 * ink[x] * share + 0.5) | 0];
+  }
+}
+
+// Shares of ink and colours -> a pixel as one number, in the byte order of every machine that runs a
+// browser. Rare differences must not drown in the mean of a pixel: the root lifts them.
+function tinter({ paper, ink, missed: orange, extra: purple, unknown: grey }) {
+  return (i, missed, extra, u) => {
+    const m = Math.sqrt(missed),
+      e = Math.sqrt(extra),
+      part = 1 / Math.max(1, m + e);
+    let word = 255;
+    for (let j = 2; j >= 0; j--) {
+      const value = paper[j] + i * (ink[j] - paper[j]) + u * (grey[j] - paper[j]);
+      word = (word << 8) | (value + part * (m * (orange[j] - value) + e * (purple[j] - value)));
+    }
+    return word;
+  };
 }
 
 export class Picture {
@@ -246,74 +273,45 @@ export class Picture {
     const across = new Float32Array(wide),
       parts = {},
       words = new Uint32Array(pixels.data.buffer);
-    const shades = Uint32Array.from({ length: 256 }, (_, i) => this.tint(i / 255, 0, 0, 0));
+    const tint = tinter(this.colours);
+    const shades = Uint32Array.from({ length: 256 }, (_, i) => tint(i / 255, 0, 0, 0));
     for (const x of bin) across[x]++;
     for (const name of ["ink", "missed", "extra", "unknown"]) parts[name] = new Float32Array(wide);
+    parts.tinted = new Uint8Array(wide);
     for (let y = 0, r = r0; y < high; y++) {
       for (const part of Object.values(parts)) part.fill(0);
       const end = r0 + Math.floor(((y + 1) * (r1 - r0)) / high),
         deep = Math.min(deepest, end - r);
       for (let i = 0; i < deep; i++) this.gather(r + i, c0, c1, bin, parts);
       r = end;
-      this.mix(parts, across, deep, words, y * wide, shades);
+      mix(parts, across, deep, words, y * wide, shades, tint);
     }
     pen.putImageData(pixels, 0, 0);
   }
 
   // Add one row to the pixels it falls into. The loops are the hot ones: plain arrays, few branches.
-  gather(r, c0, c1, bin, { ink, missed, extra, unknown }) {
+  gather(r, c0, c1, bin, { ink, missed, extra, unknown, tinted }) {
     const { fit, view } = this,
       from = r * fit.t;
     const half = fit.level(r, 0.5),
       cells = fit.cells.subarray(from + c0, from + c1);
     const sum = fit.sum.subarray(from + c0, from + c1),
       count = c1 - c0;
-    if (view === "original") addCodes(cells, count, bin, ink, unknown);
+    if (view === "original") addCodes(cells, count, bin, ink, unknown, tinted);
     else if (view === "denoised") addAbove(sum, half, count, bin, ink);
     else if (view === "probability" && fit.convex) addScaled(sum, 1 / fit.unit[r], count, bin, ink);
     else if (view === "probability")
       for (let i = 0; i < count; i++) ink[bin[i]] += fit.toProbability(sum[i], r);
     else {
-      const found = addAgreeing(
-        cells,
-        sum,
-        half,
-        count,
-        bin,
-        ink,
-        unknown,
-        (this.differing ??= new Uint32Array(fit.t)),
-      );
+      this.differing ??= new Uint32Array(fit.t);
+      const found = addAgreeing(cells, sum, half, count, bin, ink, this.differing);
       for (let j = 0; j < found; j++) {
-        const i = this.differing[j];
-        (cells[i] ? extra : missed)[bin[i]] += fit.doubt(r, c0 + i) >= 0.5 ? 1 : PALE;
+        const i = this.differing[j],
+          x = bin[i];
+        tinted[x] = 1;
+        if (cells[i] === 2) unknown[x]++;
+        else (cells[i] ? extra : missed)[x] += fit.doubtAt(r, from + c0 + i) >= 0.5 ? 1 : PALE;
       }
     }
-  }
-
-  mix({ ink, missed, extra, unknown }, across, deep, pixels, at, shades) {
-    for (let x = 0; x < across.length; x++) {
-      const share = 1 / (across[x] * deep),
-        shade = Math.round(255 * ink[x] * share);
-      pixels[at + x] =
-        missed[x] || extra[x] || unknown[x]
-          ? this.tint(shade / 255, missed[x] * share, extra[x] * share, unknown[x] * share)
-          : shades[shade];
-    }
-  }
-
-  // A pixel as one number, in the byte order of every machine that runs a browser. Rare differences
-  // must not drown in the mean of a pixel: the root lifts them.
-  tint(i, missed, extra, u) {
-    const { paper, ink, missed: orange, extra: purple, unknown: grey } = this.colours;
-    const m = Math.sqrt(missed),
-      e = Math.sqrt(extra),
-      part = 1 / Math.max(1, m + e);
-    let word = 255;
-    for (let j = 2; j >= 0; j--) {
-      const value = paper[j] + i * (ink[j] - paper[j]) + u * (grey[j] - paper[j]);
-      word = (word << 8) | (value + part * (m * (orange[j] - value) + e * (purple[j] - value)));
-    }
-    return word;
   }
 }
