@@ -6,7 +6,8 @@ from tests.reference import convex as slow
 from falsezero.data.blocks import Blocks
 from falsezero.kernels import convex_sparse as kernel
 from falsezero.models import _sparse
-from falsezero.models._sparse import SparseRows, SparseState, SparseSteps
+from falsezero.models._convex import Components, RowWeights
+from falsezero.models._sparse import SparseSteps
 from falsezero.models.aspect_bernoulli import ExactSteps
 
 
@@ -21,9 +22,8 @@ def sparse_problem(seed=0, missing=0.03):
     return X, Blocks.cut(stored), W, F
 
 
-def at(steps, blocks, W, F, clock=1):
-    local = SparseSteps.cold([SparseRows(W[b.rows], None, None) for b in blocks])
-    return SparseState(F, clock), local
+def at(blocks, W, F):
+    return Components(F), SparseSteps.cold([RowWeights(W[b.rows]) for b in blocks])
 
 
 def total(steps, blocks, state, local):
@@ -37,7 +37,7 @@ def total(steps, blocks, state, local):
 def test_objective_is_the_likelihood_with_plain_zeros_in_second_order(missing):
     X, blocks, W, F = sparse_problem(missing=missing)
     steps = SparseSteps(ExactSteps(4, blocks))
-    state, local = at(steps, blocks, W, F)
+    state, local = at(blocks, W, F)
     _, stats = total(steps, blocks, state, local)
     hot = W @ F > _sparse.HOT
     assert hot.sum() > 50
@@ -50,17 +50,18 @@ def test_every_step_climbs_from_any_point():
         _, blocks, _, F = sparse_problem(seed)
         rng = np.random.default_rng(seed)
         steps = SparseSteps(ExactSteps(4, blocks, prior=float(seed % 2)))
-        state, local = at(steps, blocks, rng.dirichlet(np.ones(4), 60), rng.random(F.shape) * 0.9)
-        # An odd clock above one never looks for hot zeros anew, so the objective stays the same.
+        state, local = at(blocks, rng.dirichlet(np.ones(4), 60), rng.random(F.shape) * 0.9)
         local, stats = total(steps, blocks, state, local)
         before = steps.objective(stats, state)
-        state = steps.global_step(stats, state, None)._replace(clock=5)
+        state = steps.global_step(stats, state, None)
         for _ in range(15):
+            # At an odd time above one nobody looks for hot zeros anew.
+            local = [part._replace(clock=5) for part in local]
             local, stats = total(steps, blocks, state, local)
             after = steps.objective(stats, state)
             assert after >= before - 1e-9 * abs(before)
             before = after
-            state = steps.global_step(stats, state, None)._replace(clock=5)
+            state = steps.global_step(stats, state, None)
 
 
 def test_rows_solve_their_simplex_problem():

@@ -109,6 +109,16 @@ def test_transform_finds_the_best_weights_of_unseen_rows():
         assert slow.log_likelihood(new, nearby, model.components_) <= best + 1e-6
 
 
+def test_transform_of_both_solvers_agrees():
+    rng = np.random.default_rng(0)
+    A = rng.beta(0.1, 3.0, (3, 300))
+    X = sparse.csr_array((rng.random((200, 300)) < rng.dirichlet(np.ones(3), 200) @ A).astype(float))
+    model = fz.AspectBernoulli(3, solver="exact", random_state=0, tol=1e-6).fit(X)
+    exact = model.transform(X)
+    quick = model.set_params(solver="sparse").transform(X)
+    assert np.abs(quick - exact).max() < 0.02
+
+
 def test_keep_removes_components_by_bayes_rule():
     X, _, _ = drawn()
     model = fz.AspectBernoulli(3, random_state=0).fit(X)

@@ -26,25 +26,19 @@ import numpy as np
 from falsezero.data.blocks import Block, Blocks
 from falsezero.inference.contract import Point
 from falsezero.kernels import convex_sparse as kernel
-from falsezero.models._convex import NEARER, floor_of, normalise_rows, within
+from falsezero.models._convex import NEARER, Components, floor_of, normalise_rows, within
 
 HOT = 0.15
 """A zero whose p is above this is visited itself: the series would be off by p^3 / 3."""
 
 
-class SparseState(NamedTuple):
-    """Components, and a clock that says when to look for hot zeros again."""
-
-    components: np.ndarray
-    clock: int
-
-
 class SparseRows(NamedTuple):
-    """Row weights of a block and its hot zeros, as CSR pattern."""
+    """Row weights of a block, its hot zeros as CSR pattern, and when to look for them again."""
 
     weights: np.ndarray
     hot_start: np.ndarray
     hot_columns: np.ndarray
+    clock: int
 
 
 class SparseStatistics(NamedTuple):
@@ -71,27 +65,27 @@ class SparseSteps:
         self.exact = exact
         self.floor = floor_of(np.float64)
 
-    def init(
-        self, blocks: Blocks, rng: np.random.Generator
-    ) -> tuple[SparseState, list[SparseRows]]:
+    def init(self, blocks: Blocks, rng: np.random.Generator) -> tuple[Components, list[SparseRows]]:
         """The start of the exact solver."""
         state, local = self.exact.init(blocks, rng)
-        return SparseState(state.components.astype(float), 1), self.cold(local)
+        return Components(state.components.astype(float)), self.cold(local)
 
     @staticmethod
     def cold(local: list[Any]) -> list[SparseRows]:
         """Row weights with no hot zeros yet."""
         none = np.empty(0, dtype=np.int32)
         return [
-            SparseRows(part.weights.astype(float), np.zeros(len(part.weights) + 1, np.int64), none)
+            SparseRows(
+                part.weights.astype(float), np.zeros(len(part.weights) + 1, np.int64), none, 1
+            )
             for part in local
         ]
 
     def local_step(
-        self, block: Block, local: SparseRows, state: SparseState, rng: Any
+        self, block: Block, local: SparseRows, state: Components, rng: Any
     ) -> tuple[SparseRows, SparseStatistics]:
         """Visit the listed cells of a block, and solve each row for its weights."""
-        rebased = state.clock & (state.clock - 1) == 0
+        rebased = local.clock & (local.clock - 1) == 0
         if rebased:
             local = local._replace(**find_hot(block, local.weights, state.components))
         w, f = local.weights, state.components
@@ -111,9 +105,9 @@ class SparseSteps:
         stats = SparseStatistics(
             ones, zeros, linear, w.sum(axis=0), w.T @ w, visited, log_prior, int(rebased)
         )
-        return local._replace(weights=new), stats
+        return local._replace(weights=new, clock=local.clock + 1), stats
 
-    def global_step(self, stats: SparseStatistics, state: SparseState, rng: Any) -> SparseState:
+    def global_step(self, stats: SparseStatistics, state: Components, rng: Any) -> Components:
         """Solve each column for the probabilities of its components."""
         f, prior, mean = state.components, self.exact.prior, self.exact.column_mean
         columns = np.ascontiguousarray(f.T)
@@ -125,9 +119,9 @@ class SparseSteps:
             np.ascontiguousarray((stats.gram @ f).T),
             self.floor,
         )
-        return SparseState(np.ascontiguousarray(columns.T), state.clock + 1)
+        return Components(np.ascontiguousarray(columns.T))
 
-    def objective(self, stats: SparseStatistics, state: SparseState) -> float:
+    def objective(self, stats: SparseStatistics, state: Components) -> float:
         """The likelihood with its plain zeros in second order."""
         f = state.components
         everywhere = stats.weight_sum @ f.sum(axis=1) + 0.5 * np.sum(stats.gram * (f @ f.T))
@@ -141,8 +135,7 @@ class SparseSteps:
             t._replace(weights=normalise_rows(np.maximum(t.weights, NEARER * r.weights)))
             for t, r in zip(trial.local, reference.local, strict=True)
         ]
-        state = trial.state._replace(components=np.clip(a, self.floor, 1 - self.floor))
-        return Point(state, rows)
+        return Point(Components(np.clip(a, self.floor, 1 - self.floor)), rows)
 
 
 def listed_cells(block: Block, local: SparseRows) -> list[tuple[int, np.ndarray, np.ndarray]]:

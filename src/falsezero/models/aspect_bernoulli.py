@@ -30,7 +30,7 @@ from falsezero.models._convex import (
     within,
 )
 from falsezero.models._criteria import InformationCriteria
-from falsezero.models._sparse import SparseState, SparseSteps
+from falsezero.models._sparse import SparseSteps
 
 __all__ = ["AspectBernoulli"]
 
@@ -241,7 +241,7 @@ class AspectBernoulli(InformationCriteria, ConvexModel):
     def _start_rows(self, blocks: Blocks) -> Point:
         rows = uniform_rows(blocks, self.n_components)
         if isinstance(self._steps(blocks), SparseSteps):
-            return Point(SparseState(self.components_, 1), SparseSteps.cold(rows))
+            return Point(Components(self.components_.astype(float)), SparseSteps.cold(rows))
         return Point(Components(self.components_.astype(blocks.dtype)), rows)
 
     def _adopt(self, fit: Fit, blocks: Blocks) -> None:
