@@ -179,11 +179,13 @@ def test_sources_too_many_are_shut_off():
 
 def test_a_source_must_be_worth_its_links():
     posterior = np.zeros((1000, 3))
-    posterior[:300, 0] = 1 - 1e-6
+    posterior[:300, 0] = 1 - 1e-12
     posterior[0, 1] = 1 - 1e-6
     posterior[:, 2] = 0.9
     loadings = np.array([[0.8] * 10, [0.8] * 10, [0.01] * 10])
-    assert is_needed(posterior, loadings, 1000).tolist() == [True, False, False]
+    for precision in (float, np.float32):
+        found = is_needed(posterior.astype(precision), loadings, 1000)
+        assert found.tolist() == [True, False, False]
 
 
 def test_sparse_and_dense_tables_give_the_same_fit():

@@ -85,7 +85,9 @@ def missed(posterior: np.ndarray) -> np.ndarray:
     >>> missed(np.array([[0.5, 0.2], [0.5, 0.9]])).round(3)
     array([1.386, 2.526])
     """
-    return -np.log1p(-np.minimum(posterior, 1 - 1e-9)).sum(axis=0)
+    # In single precision a probability next to one is one.
+    certain = np.minimum(posterior.astype(float), 1 - 1e-9)
+    return -np.log1p(-certain).sum(axis=0)
 
 
 def is_needed(posterior: np.ndarray, loadings: np.ndarray, n_rows: int) -> np.ndarray:
