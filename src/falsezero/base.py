@@ -246,7 +246,7 @@ class FactorModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         if not reset:
             check_is_fitted(self)
         binarize = getattr(self, "binarize", None)
-        values = check_table(self, X, kind=self._kind, binarize=binarize, reset=reset)
+        values: Any = check_table(self, X, kind=self._kind, binarize=binarize, reset=reset)
         if self._kind == "binary" and _is_faster_dense(values):
             values = values.toarray()
         return Blocks.cut(values, self._block_rows(values))

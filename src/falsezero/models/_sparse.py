@@ -149,7 +149,7 @@ def listed_cells(block: Block, local: SparseRows) -> list[tuple[int, np.ndarray,
     return lists
 
 
-def find_hot(block: Block, weights: np.ndarray, components: np.ndarray) -> dict[str, np.ndarray]:
+def find_hot(block: Block, weights: np.ndarray, components: np.ndarray) -> dict[str, Any]:
     """Zeros whose p exceeds `HOT`; a column whose largest component does not is passed over."""
     candidates = np.flatnonzero(components.max(axis=0) > HOT)
     position = np.full(components.shape[1], -1, dtype=np.int64)
