@@ -6,14 +6,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
-from scipy.special import logsumexp
-from sklearn.utils.validation import check_is_fitted
 
-from falsezero.base import FactorModel, spawn_seeds
+from falsezero.base import FactorModel
 from falsezero.data.blocks import Block, Blocks
 from falsezero.kernels.convex import ConvexStatistics, convex_log_likelihood, convex_pass
-
-_ATOMS = 2000
+from falsezero.models._empirical_bayes import EmpiricalBayes
 
 NEARER = 0.3
 """A stride may take a probability this much nearer to 0 or 1 than plain steps did, not further:
@@ -91,7 +88,7 @@ def normalise_rows(weights: np.ndarray) -> np.ndarray:
     return weights / weights.sum(axis=1, keepdims=True)
 
 
-class ConvexModel(FactorModel):
+class ConvexModel(EmpiricalBayes, FactorModel):
     """Estimator of the convex Bernoulli family: everything but how the parameters are learnt.
 
     A member has, once fitted, `components_` (probability of a one for each component and column)
@@ -118,42 +115,6 @@ class ConvexModel(FactorModel):
         joint = np.where(codes == 1, one, zero)
         posterior = joint / np.maximum(joint.sum(axis=0), np.finfo(float).tiny)
         return np.where(codes == 2, np.nan, posterior)
-
-    def score_samples(self, X: Any) -> np.ndarray:
-        """Empirical Bayes log likelihood of each row (Bingham et al., eqs. 21-22).
-
-        The row's weights are integrated over the weights of the training rows (a fixed draw of at
-        most 2000 of them). Unlike a likelihood with the row's own best weights, it can be compared
-        between numbers of components. Cells not observed are left out.
-        """
-        blocks = self._blocks(X, reset=False)
-        atoms = self._expected(self._atoms())
-        tiny = floor_of(float)
-        log_one = np.log(np.maximum(atoms, tiny))
-        log_zero = np.log(np.maximum(1 - atoms, tiny))
-        contrast, base = log_one - log_zero, log_zero.sum(axis=1)
-        scores = []
-        for block in blocks:
-            log_p = np.asarray(block.csr @ contrast.T) + base
-            if block.missing_csr is not None:
-                log_p -= np.asarray(block.missing_csr.astype(float) @ log_zero.T)
-            scores.append(logsumexp(log_p, axis=1) - np.log(len(atoms)))
-        return np.concatenate(scores)
-
-    def _atoms(self) -> np.ndarray:
-        weights = self.row_weights_
-        if len(weights) <= _ATOMS:
-            return weights
-        return weights[np.random.default_rng(0).choice(len(weights), _ATOMS, replace=False)]
-
-    def sample(self, n_samples: int = 1, random_state: Any = None) -> np.ndarray:
-        """Draw rows from the model, their weights taken at random from the training rows."""
-        check_is_fitted(self)
-        seed = self.random_state if random_state is None else random_state
-        rng = np.random.default_rng(spawn_seeds(seed, 1)[0])
-        rows = rng.integers(len(self.row_weights_), size=n_samples)
-        expected = self._expected(self.row_weights_[rows])
-        return (rng.random(expected.shape) < expected).astype(float)
 
 
 def is_worth_sparse(blocks: Blocks) -> bool:
