@@ -110,6 +110,9 @@ def test_everything_has_a_name_for_screen_readers(open_page, path) -> None:
     assert len(re.findall(r'slider "Keep component \d"', tree)) == 10
     assert 'radio "Differences" [checked]' in tree
     assert "<digits> & co" in page.locator("h1").inner_text()
+    headings = ["Components", "Table", "What to doubt", "Why this cell?"]
+    assert page.locator("h2").all_inner_texts() == headings
+    assert "explains this table (1,797 rows, 64 columns" in page.locator("header").inner_text()
     unnamed = [line for line in tree.splitlines() if re.search(r"- (button|slider|radio)$", line)]
     assert unnamed == []
 

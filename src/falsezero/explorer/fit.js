@@ -74,6 +74,7 @@ function readFactors(packed, name, count, width) {
 // -- arithmetic -----------------------------------------------------------------------------------
 
 const SURE = 1 - 1e-9;
+const OFTEN = 200;
 
 // Probabilities of every cell, kept up to date while the sliders move. `sum` holds, per cell, what
 // adds up over components: kept probability (convex), -log(1 - p) (noisy-or), or a score.
@@ -113,6 +114,8 @@ export class Fit {
     this.moves = new Uint16Array(n);
     this.version = 0;
     for (let r = 0; r < n; r++) this.exactRow(r);
+    // Rows start afresh now and then against rounding; not all of them in the same frame.
+    for (let r = 0; r < n; r++) this.moves[r] = r % OFTEN;
     this.full = this.sum.slice();
     this.setAll(this.preset);
   }
@@ -171,7 +174,7 @@ export class Fit {
         applied[at] = keep[k];
       }
     this.unit[r] = this.mass[r] || 1;
-    if (this.moves[r] > 200 || (this.convex && this.mass[r] < 0.05)) this.exactRow(r);
+    if (this.moves[r] > OFTEN || (this.convex && this.mass[r] < 0.05)) this.exactRow(r);
   }
 
   setAll(keep) {

@@ -51,7 +51,7 @@ export function head(page) {
     black = noisy("black"),
     ones = fit.cells.reduce((a, b) => a + (b === 1), 0);
   const lines = [
-    `A zero in a table can mean two things: not there, or there and missed. The model explains page table (${many(fit.n, "row")}, ${many(fit.t, "column")}, ${percent(ones / fit.cells.length)} ones) by ${many(fit.k, "component")}: sets of columns that tend to occur together.`,
+    `A zero in a table can mean two things: not there, or there and missed. The model explains this table (${many(fit.n, "row")}, ${many(fit.t, "column")}, ${percent(ones / fit.cells.length)} ones) by ${many(fit.k, "component")}: sets of columns that tend to occur together.`,
   ];
   if (white.length)
     lines.push(
@@ -68,7 +68,7 @@ export function head(page) {
         : "A zero is doubtful where the components together expect a one.",
     );
   lines.push(
-    "A doubtful zero deserves a second look, not a correction: the model knows only what occurs together in page table.",
+    "A doubtful zero deserves a second look, not a correction: the model knows only what occurs together in this table.",
   );
   return h("header", {}, h("h1", {}, fit.title), h("p", {}, lines.join(" ")));
 }
@@ -297,7 +297,7 @@ export function reason(page) {
   return h(
     "section",
     { className: "why", "aria-labelledby": "fz-why-title" },
-    h("h2", { id: "fz-why-title" }, "Why page cell?"),
+    h("h2", { id: "fz-why-title" }, "Why this cell?"),
     page.why,
   );
 }
