@@ -13,6 +13,7 @@ from falsezero.data.blocks import Blocks
 from falsezero.data.table import Table
 from falsezero.inference.contract import Point
 from falsezero.inference.engine import advancer
+from falsezero.io import load, save
 from falsezero.kernels.topics import topic_pass
 from falsezero.models._discrete_collapsed import CollapsedSteps, GroupCollapsedSteps
 from falsezero.models._discrete_family import Hyper, read_family
@@ -320,7 +321,7 @@ def test_evidence_is_the_sum_over_components(name, method):
     exact, _, _ = reference.enumerate_components(tiny(name)._replace(beta=beta), COUNTS)
     kind, groups = MODELS[name]
     model = DiscretePCA(2, model=kind, groups=groups, alpha=ALPHA, beta=beta, eta=ETA)
-    found = log_evidence(model, COUNTS, method, n_steps=100, n_chains=30)
+    found = log_evidence(model, COUNTS, method, n_steps=100, n_chains=20)
     assert found.log_evidence == pytest.approx(exact, abs=0.08 if method == "annealed" else 0.3)
 
 
@@ -497,3 +498,14 @@ def test_reading_aids_name_the_words_and_rows_of_a_component():
     np.testing.assert_allclose(rank.sum(axis=0), 1.0)
     favourite = rank.argmax(axis=0)
     assert (np.asarray(model.transform(table).to_numpy())[favourite, range(3)] > 0.5).all()
+
+
+@quiet
+def test_a_saved_model_goes_on_where_it_was(tmp_path):
+    counts, _ = corpus(40)
+    model = DiscretePCA(2, groups=["a"] * 9 + ["b"] * 6, random_state=0, **FAST).fit(counts)
+    save(model, tmp_path / "model.fz")
+    again = load(tmp_path / "model.fz")
+    np.testing.assert_array_equal(again.transform(counts), model.transform(counts))
+    one, other = (m.partial_fit(counts).components_ for m in (model, again))
+    np.testing.assert_array_equal(one, other)

@@ -96,6 +96,8 @@ class DiscretePCA(CountModel):
     alpha_, beta_ : arrays of shape (n_components,)
     objective_ : float
         The bound, the log joint mode, or the mean log joint probability of the kept draws.
+    word_shape_, n_batches_ : array of shape (n_columns, n_components), int
+        Mean field: the parameters of q(Theta), and how many batches `partial_fit` has seen since.
     chains_ : list of dict
         Samplers: what diagnostics need of each kept draw of each chain.
     history_, converged_, n_iter_, n_features_in_, feature_names_in_
@@ -348,7 +350,7 @@ class DiscretePCA(CountModel):
         self.row_weights_ = weights[:, order]
         self.alpha_, self.beta_ = hyper.alpha[order], hyper.beta[order]
         if self.inference == "mean_field":
-            self._word_shape, self._batches = fit.state.shape[:, order], 0
+            self.word_shape_, self.n_batches_ = fit.state.shape[:, order], 0
 
     def partial_fit(self, X: Any, y: Any = None) -> Any:
         """Learn from one batch of rows: stochastic mean field (Hoffman, Blei and Bach, 2010).
@@ -358,28 +360,28 @@ class DiscretePCA(CountModel):
         """
         if self.inference != "mean_field":
             raise ValueError(f'partial_fit needs inference="mean_field", not "{self.inference}".')
-        begun = hasattr(self, "_word_shape")
+        begun = hasattr(self, "word_shape_")
         blocks = self._blocks(X, reset=not begun)
         self.family_ = self._family(blocks.shape[1])
         hyper = self._hyper if begun else self._priors(self.family_, blocks)
         steps = MeanFieldSteps(self.family_, blocks, hyper, self.eta, inner=100)
         if not begun:
             state, _ = steps.init(blocks, np.random.default_rng(self._seeds()[0]))
-            self._word_shape, self._batches = state.shape, 0
+            self.word_shape_, self.n_batches_ = state.shape, 0
             self.alpha_, self.beta_ = hyper
-        self._word_shape = self._towards(steps, blocks, hyper)
-        self._batches += 1
-        self.components_ = np.ascontiguousarray(self.family_.normalise(self._word_shape).T)
+        self.word_shape_ = self._towards(steps, blocks, hyper)
+        self.n_batches_ += 1
+        self.components_ = np.ascontiguousarray(self.family_.normalise(self.word_shape_).T)
         return self
 
     def _towards(self, steps: MeanFieldSteps, blocks: Blocks, hyper: Hyper) -> np.ndarray:
         """The shapes of q(Theta) after one batch."""
-        state = steps.read_words(self._word_shape, hyper)
+        state = steps.read_words(self.word_shape_, hyper)
         with workers(self.n_jobs, len(blocks)) as run:
             pairs = run(
                 lambda b: steps.local_step(b, steps.start_rows(b, hyper), state, None), blocks
             )
         words = sum(stats.words for _, stats in pairs) * state.factors
         target = self.eta + words * (self.total_samples / blocks.shape[0])
-        stride = (self.learning_offset + self._batches) ** -self.learning_decay
-        return ((1 - stride) * self._word_shape + stride * target).astype(blocks.dtype)
+        stride = (self.learning_offset + self.n_batches_) ** -self.learning_decay
+        return ((1 - stride) * self.word_shape_ + stride * target).astype(blocks.dtype)
