@@ -163,8 +163,8 @@ class BernoulliNMF(InformationCriteria, EmpiricalBayes, FactorModel):
     (True, (1797, 4))
     """
 
-    # Multiplicative updates creep: rows are settled only when nothing moves any more.
-    _row_tol = 0.0
+    # Multiplicative updates creep: rows are settled only when next to nothing moves any more.
+    _row_tol = 1e-12
     _parameter_constraints = {
         **FactorModel._parameter_constraints,
         "shrinkage": [Interval(Real, 0, None, closed="neither")],

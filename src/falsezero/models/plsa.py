@@ -59,6 +59,11 @@ class TokenSteps:
         # Column by column, what is touched at random are the rates of a block's few rows, which
         # stay in cache; row by row it would be the parameters of all columns.
         self.by_column = {block.start: block.csr.tocsc() for block in blocks}
+        self.missing = {
+            block.start: block.missing_csr.astype(blocks.dtype)
+            for block in blocks
+            if block.missing_csr is not None
+        }
 
     def init(self, blocks: Blocks, rng: np.random.Generator) -> tuple[Aspects, list[RowWeights]]:
         """Components around the column totals, equal rates around the row totals."""
@@ -82,8 +87,8 @@ class TokenSteps:
             csc.indptr, csc.indices, csc.data, columns, rates, column_stat, row_stat
         )
         expected = rates.sum(axis=1)
-        if block.missing_csr is not None:
-            missing = block.missing_csr.astype(rates.dtype)
+        missing = self.missing.get(block.start)
+        if missing is not None:
             unseen = np.asarray(missing @ columns)
             row_stat += unseen
             column_stat += np.asarray(missing.T @ rates)
