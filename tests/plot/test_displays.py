@@ -193,3 +193,11 @@ def test_feature_matrices_keep_like_rows_together() -> None:
     display = plot.FeatureMatricesDisplay(features, np.eye(2), features, list("abcd")).plot()
     labels = [text.get_text() for text in display.axes_[0, 0].get_yticklabels()]
     assert labels == ["a", "c", "b", "d"]
+
+
+def test_feature_matrices_of_a_factorisation(three) -> None:
+    _, table = three
+    model = fz.BinaryMatrixFactorization(n_chains=1, warmup=5, draws=5, random_state=0).fit(table)
+    display = plot.FeatureMatricesDisplay.from_estimator(model, table)
+    assert display.row_features.shape == (40, display.coupling.shape[0])
+    assert display.column_features.shape == (9, display.coupling.shape[1])

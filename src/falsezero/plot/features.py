@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from falsezero.data.validate import labels_of
 from falsezero.plot._canvas import INK, Display, shorten
 
 __all__ = ["FeatureMatricesDisplay"]
@@ -47,6 +48,15 @@ class FeatureMatricesDisplay(Display):
         self.columns = (
             np.arange(len(self.column_features)) if columns is None else np.asarray(columns)
         )
+
+    @classmethod
+    def from_estimator(
+        cls, model: Any, table: Any, *, ax: Any = None, **options: Any
+    ) -> FeatureMatricesDisplay:
+        """Draw the representative draw of a fitted `BinaryMatrixFactorization` and its table."""
+        rows, columns = labels_of(model, table)
+        matrices = (model.row_features_, model.weights_, model.column_features_)
+        return cls(*matrices, rows, columns).plot(ax, **options)
 
     def plot(self, ax: Any = None, max_labels: int = 60) -> FeatureMatricesDisplay:
         """Draw the matrices side by side, rows with the same features next to each other."""
