@@ -73,7 +73,7 @@ class MeanFieldSteps:
     """Coordinate ascent on the evidence bound (slides "Mean Field"); q(Theta) is Dirichlet.
 
     `inner` passes over a block's rows are taken before Theta moves: 1 is the slides' mean field,
-    many is "with inner loop convergence".
+    many is "with inner loop convergence". `start_sweeps` of 0 begins from noise, as the slides do.
     """
 
     state_params = {"shape": 1}
@@ -90,6 +90,7 @@ class MeanFieldSteps:
     ):
         self.family, self.hyper, self.eta = family, hyper, eta
         self.inner, self.learn, self.delta = inner, learn, family.delta
+        self.start_sweeps = _START_SWEEPS
         self.dtype = blocks.dtype
         self.lengths = {b.start: family.lengths(b.csr) for b in blocks}
         self.constant = sum(family.constant(b.csr) for b in blocks)
@@ -102,7 +103,8 @@ class MeanFieldSteps:
         From noise, coordinate ascent settles in the next best optimum before rows and components
         have found each other; a sampler walks past it, and a sweep costs little more than a pass.
         """
-        if all((b.csr.data == np.floor(b.csr.data)).all() for b in blocks):
+        whole = all((b.csr.data == np.floor(b.csr.data)).all() for b in blocks)
+        if whole and self.start_sweeps:
             return self._sampled_start(blocks, rng)
         total, _ = blocks.column_counts
         n_components = len(self.hyper.alpha)
@@ -115,7 +117,7 @@ class MeanFieldSteps:
         whole = Blocks.cut(sparse.vstack([b.csr for b in blocks], format="csr"), blocks.shape[0])
         steps = CollapsedSteps(self.family._replace(gamma=False), whole, self.hyper, self.eta)
         seed = np.random.SeedSequence(int(rng.integers(2**63)))
-        (chain,) = sample(steps, whole, [seed], warmup=_START_SWEEPS, draws=0)
+        (chain,) = sample(steps, whole, [seed], warmup=self.start_sweeps, draws=0)
         counts = np.zeros((blocks.shape[0], len(self.hyper.alpha)))
         rows, components, tokens = steps.pairs(chain.last.local[0])
         counts[rows, components] = tokens
