@@ -64,10 +64,15 @@ def aspects(report: Report, data: Dataset) -> Any:
 
 
 def _weighted_ages(components: np.ndarray, ages: np.ndarray, content: Any) -> dict[str, Any]:
-    """Ages of genera, each repeated in proportion to its probability in the aspect."""
-    return {
-        f"aspect {k}": np.repeat(ages, np.round(20 * components[k]).astype(int)) for k in content
-    }
+    """Ages weighted by a_kt: as many quantiles as the aspect is expected to have genera."""
+    order = np.argsort(ages)
+    found = {}
+    for k in content:
+        share = np.cumsum(components[k, order]) / components[k].sum()
+        number = max(2, round(components[k].sum()))
+        at = np.searchsorted(share, (np.arange(number) + 0.5) / number)
+        found[f"aspect {k}"] = ages[order][np.minimum(at, len(ages) - 1)]
+    return found
 
 
 def _weights_of_sites(report: Report, model: Any, table: Any, ages: Any, white: Any) -> None:
