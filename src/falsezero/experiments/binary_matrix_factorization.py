@@ -170,7 +170,7 @@ def digits(report: Report) -> None:
     shown = np.where(missing, np.nan, full)
     warmup, draws = (100, 60) if report.quick else (400, 200)
     model = BinaryMatrixFactorization(
-        n_chains=2, warmup=warmup, draws=draws, random_state=0, n_jobs=2
+        n_chains=2 if report.quick else 4, warmup=warmup, draws=draws, random_state=0, n_jobs=2
     ).fit(shown)
     held_out = np.where(missing, full, np.nan)
     ours = float(np.nanmean(model.log_predictive(held_out)))
