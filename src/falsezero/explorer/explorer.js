@@ -218,7 +218,7 @@ class Page {
           : `: ${strongest(fit.A[k], 3)
               .map((i) => fit.columns[i])
               .join(", ")}`;
-    const name = (k) => `component ${k}${about(k)}`;
+    const name = (k) => `component ${k + 1}${about(k)}`;
     const bars = (shares) => strongest(shares, 4, 0.005).map((k) => bar(shares[k], name(k)));
     const lines = [
       h(
@@ -255,7 +255,7 @@ class Page {
     const rows = fit.doubtful(value, this.least).cells.map(([r, c, doubt]) => {
       const { against } = fit.causes(r, c);
       const causes = strongest(against, 3, 0.05)
-        .map((k) => `${k} (${against[k].toFixed(2)})`)
+        .map((k) => `${k + 1} (${against[k].toFixed(2)})`)
         .join(", ");
       return [
         fit.rows[r],

@@ -42,7 +42,7 @@ export function head(page) {
   const { fit } = page,
     noisy = (kind) => [...fit.kinds.keys()].filter((k) => fit.kinds[k] === kind);
   const does = (list, what) =>
-    (list.length > 1 ? `components ${list.join(", ")} make` : `component ${list[0]} makes`) + ` ${what}`;
+    (list.length > 1 ? `components ${list.map((k) => k + 1).join(", ")} make` : `component ${list[0] + 1} makes`) + ` ${what}`;
   const stands = (list, what) =>
     list.length > 1
       ? `They stand for what ${what}, so they start`
@@ -120,7 +120,7 @@ function card(page, kind, k) {
       "h3",
       {},
       h("span", { className: "swatch", style: `background:${hue(k, fit.k)}`, "aria-hidden": "true" }),
-      `Component ${k}`,
+      `Component ${k + 1}`,
       h("small", {}, ` ${percent(fit.importance[k])} of the weight`),
     ),
     kind === "content" ? [] : h("p", { className: "kind" }, KIND[kind]),
@@ -128,7 +128,7 @@ function card(page, kind, k) {
     h(
       "div",
       { className: "slider" },
-      h("label", { htmlFor: `fz-keep-${k}` }, `Keep component ${k}`),
+      h("label", { htmlFor: `fz-keep-${k}` }, `Keep component ${k + 1}`),
       slider,
       shown,
     ),
@@ -142,7 +142,7 @@ function thumbnail(page, k) {
       width: wide,
       height: high,
       role: "img",
-      "aria-label": `Component ${k} as an image`,
+      "aria-label": `Component ${k + 1} as an image`,
     });
   const pen = image.getContext("2d"),
     pixels = pen.createImageData(wide, high);

@@ -56,7 +56,7 @@ class ComponentHeatmapDisplay(Display):
         ax.set_xticks(np.arange(len(shown)), names, rotation=90, fontsize=7)
         words = [
             f"{k}" if kind == "content" else f"{k} ({KIND_WORD[str(kind)]})"
-            for k, kind in enumerate(self.kinds)
+            for k, kind in enumerate(self.kinds, start=1)
         ]
         ax.set_yticks(np.arange(count), words, fontsize=8)
         ax.set_ylabel("component")

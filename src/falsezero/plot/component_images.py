@@ -66,7 +66,7 @@ class ComponentImagesDisplay(Display):
             panel.imshow(image, cmap=INK, vmin=0, vmax=1, interpolation="nearest")
             panel.set(xticks=[], yticks=[])
             kind = str(self.kinds[k])
-            title = f"{k}: {self.weights[k]:.0%}"
+            title = f"{k + 1}: {self.weights[k]:.0%}"
             if kind != "content":
                 title += f"\n{KIND_WORD[kind]}"
                 for spine in panel.spines.values():

@@ -100,7 +100,7 @@ class ExplanationDisplay(Display):
         panels[0, 0].set_axis_off()
         for k, kind in enumerate(self.kinds):
             word = "" if kind == "content" else f"\n{KIND_WORD[str(kind)]}"
-            panels[0, k + 1].set_title(f"{k}{word}", fontsize=8, color=KIND_COLOUR[str(kind)])
+            panels[0, k + 1].set_title(f"{k + 1}{word}", fontsize=8, color=KIND_COLOUR[str(kind)])
             self._draw(panels[0, k + 1], self.components[k], shape)
             for n in range(n_rows):
                 self._draw(panels[n + 1, k + 1], self.posterior[k, n], shape)

@@ -80,7 +80,7 @@ class PhantomWeightDisplay(Display):
                 linewidths=0,
                 marker=markers[i % len(markers)],
                 color=KIND_COLOUR[self.kinds[k]] if i == 0 else COLOURS[(i + 1) % len(COLOURS)],
-                label=f"component {k}, correlation {correlation:.2f}",
+                label=f"component {k + 1}, correlation {correlation:.2f}",
             )
         if not self.weights:
             ax.text(0.5, 0.5, "no component is noise", transform=ax.transAxes, ha="center")

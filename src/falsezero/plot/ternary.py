@@ -55,7 +55,7 @@ class TernaryDisplay(Display):
         ring = np.vstack([_CORNERS, _CORNERS[:1]])
         ax.plot(*ring.T, color="0.4", lw=1)
         for k, (corner, at) in enumerate(zip(_CORNERS, ((0, -1), (0, -1), (0, 1)), strict=True)):
-            ax.annotate(f"component {k}", corner, (10 * at[0], 14 * at[1]), ha="center",
+            ax.annotate(f"component {k + 1}", corner, (10 * at[0], 14 * at[1]), ha="center",
                         va="center", textcoords="offset points", fontsize=9)  # fmt: skip
         groups = np.full(len(self.rows), "") if self.groups is None else self.groups
         names = np.unique(groups)

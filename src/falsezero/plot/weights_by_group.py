@@ -84,7 +84,7 @@ class WeightsByGroupDisplay(Display):
             kind = str(self.kinds[k])
             self._boxes(panel, k, KIND_COLOUR[kind])
             word = "" if kind == "content" else f", {KIND_WORD[kind]}"
-            panel.set_title(f"component {k}{word}", fontsize=9)
+            panel.set_title(f"component {k + 1}{word}", fontsize=9)
             if k % across == 0:
                 panel.set_ylabel("weight")
         self.figure_.supxlabel(self.covariate, fontsize=9)

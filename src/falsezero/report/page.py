@@ -190,7 +190,7 @@ def _noise(found: Study) -> str:
     if not len(found.phantoms.white) and not len(found.phantoms.black):
         return ""
     display = PhantomWeightDisplay.from_estimator(found.model, found.table)
-    said = ", ".join(f"{r:.2f} (component {k})" for k, r in display.correlations.items())
+    said = ", ".join(f"{r:.2f} (component {k + 1})" for k, r in display.correlations.items())
     text = (
         "If a component stands for omissions, rows with few ones should carry much of it. One dot "
         f"a row; the correlation is {said}. Near −1 speaks for omissions, near 0 against."
@@ -271,9 +271,9 @@ def _cause(found: Study, text: str) -> str:
         return ""
     k = int(number)
     if found.table.columns.dtype.kind in "iu":
-        return f"component {k}"
+        return f"component {k + 1}"
     best = np.argsort(-found.model.components_[k], kind="stable")[:3]
-    return f"component {k}: {', '.join(str(found.table.columns[i]) for i in best)}"
+    return f"component {k + 1}: {', '.join(str(found.table.columns[i]) for i in best)}"
 
 
 def _paragraphs(lines: list[str]) -> str:

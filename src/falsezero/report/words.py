@@ -32,8 +32,8 @@ def percent(x: float) -> str:
 
 
 def numbers(components: Any) -> str:
-    """Components by number: "component 0", "components 0 and 3"."""
-    names = [str(k) for k in components]
+    """Components by number, counted from one: "component 1", "components 1 and 4"."""
+    names = [str(k + 1) for k in components]
     if len(names) == 1:
         return f"component {names[0]}"
     return f"components {', '.join(names[:-1])} and {names[-1]}"
@@ -129,7 +129,7 @@ def _about_phantoms(found: Study) -> list[str]:
     for k in found.undecided:
         called = "content" if phantoms.kinds[k] == "content" else "noise"
         lines.append(
-            f"Component {k} was called {called} by a narrow margin. In the explorer below, move "
+            f"Component {k + 1} was called {called} by a narrow margin. In the explorer below, move "
             "its slider and see whether the doubtful zeros change."
         )
     return lines
