@@ -148,6 +148,7 @@ def _judge(report: Report, where: str, curves: dict[str, Curve], last: dict[str,
     )
     near = 1.02 * min(plain.perplexity)
     settled = next(s for s, p in zip(*plain, strict=True) if p <= near)
+    settled = max(settled, collapsed.seconds[0])
     report.claim(
         f"Results summary, {where}",
         "mean field converges faster",
