@@ -14,8 +14,12 @@ import numpy as np
 from scipy import sparse
 
 UNOBSERVED = np.uint8(2)
-_TILE_CELLS = 65536
+_TILE_CELLS = 131072
 """Cells in a dense tile: its few work arrays of doubles stay in a core's second-level cache."""
+
+_CHUNK_ROWS = 128
+"""Passes sum over so many rows in single precision; blocks are made of whole chunks, so that how a
+table is cut does not change the sums."""
 
 _SPARSE_BLOCKS = 8
 """Blocks in a sparse table: few, because each brings its own sums over all columns."""
@@ -121,7 +125,7 @@ class Blocks(Sequence[Block]):
         size = _tile_rows(n_columns)
         split = _split_dense
         if sparse.issparse(values):
-            size = max(size, -(-n_rows // _SPARSE_BLOCKS))
+            size *= max(1, -(-n_rows // (_SPARSE_BLOCKS * size)))
             split = _split_sparse
         size = block_rows or size
         blocks = [
@@ -179,7 +183,8 @@ class Blocks(Sequence[Block]):
 
 
 def _tile_rows(n_columns: int) -> int:
-    return max(64, min(4096, _TILE_CELLS // max(n_columns, 1)))
+    """A multiple of the rows that a pass takes at a time, whatever the cut."""
+    return max(1, min(32, _TILE_CELLS // max(n_columns, 1) // _CHUNK_ROWS)) * _CHUNK_ROWS
 
 
 def _split_dense(values: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:

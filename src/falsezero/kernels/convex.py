@@ -29,7 +29,9 @@ _UNIT_EXPONENT = 1023 << 52
 _BIAS = 1023
 _NOT_A_NUMBER = 2047
 _SINGLE = np.dtype(np.float32)
-_CHUNK_CELLS = 32768
+
+_WIDE = 2048
+"""Columns from which on a chunk has fewer rows, to stay near the cache."""
 
 
 class ConvexStatistics(NamedTuple):
@@ -42,29 +44,6 @@ class ConvexStatistics(NamedTuple):
     row_stat: np.ndarray
     """U F1' + V F0', rows x components."""
     log_likelihood: float
-
-
-@jit
-def _convex_cells(codes, probability, share):
-    """Turn P1 (with P0 = 1 - P1) into U - V in place, and U into `share`; return the likelihood."""
-    one = probability.dtype.type(1)
-    none = probability.dtype.type(0)
-    product, bits = fresh_products(codes.shape[1])
-    power = 0
-    for i in range(codes.shape[0]):
-        code, p, u = codes[i], probability[i], share[i]
-        for t in range(codes.shape[1]):
-            value = p[t]
-            q = value if code[t] == 1 else one - value
-            q = one if code[t] == 2 else q
-            r = one / q
-            product[t] *= q
-            u[t] = r if code[t] == 1 else none
-            r = r if code[t] == 1 else -r
-            p[t] = none if code[t] == 2 else r
-        if i % FLUSH == 0:
-            power += take_powers(bits)
-    return log_of(product, power)
 
 
 @jit
@@ -83,8 +62,8 @@ def _cells_log_likelihood(codes, probability):
 
 
 @jit
-def _general_cells(codes, p_one, p_zero, u, v):
-    """Write U and V, given P1 and P0; return the log likelihood."""
+def _cells(codes, p_one, p_zero, is_convex, u, v):
+    """Write U and V, given P1 and P0 (or P0 = 1 - P1); return the log likelihood."""
     one = p_one.dtype.type(1)
     narrow = u.dtype.type(1)
     none = u.dtype.type(0)
@@ -93,7 +72,8 @@ def _general_cells(codes, p_one, p_zero, u, v):
     for i in range(codes.shape[0]):
         code, p, q, u_row, v_row = codes[i], p_one[i], p_zero[i], u[i], v[i]
         for t in range(codes.shape[1]):
-            value = p[t] if code[t] == 1 else q[t]
+            other = one - p[t] if is_convex else q[t]
+            value = p[t] if code[t] == 1 else other
             value = one if code[t] == 2 else value
             product[t] *= value
             r = narrow / u.dtype.type(value)
@@ -105,14 +85,14 @@ def _general_cells(codes, p_one, p_zero, u, v):
 
 
 @jit
-def _general_pass(codes, weights, narrow, ones, zeros, ones_t, zeros_t, p_one, p_zero, u, v):
+def _pass(codes, weights, narrow, ones, zeros, is_convex, ones_t, zeros_t, p_one, p_zero, u, v):
     """The whole pass, some rows at a time: what lies between two products stays in cache.
 
     `narrow` is the weights in single precision, `ones_t` and `zeros_t` are the factors likewise,
     transposed; the last four are work arrays.
     """
     n_rows, n_components = weights.shape
-    w_ones, w_zeros = np.zeros_like(ones), np.zeros_like(zeros)
+    w_ones, w_zeros = np.zeros_like(ones), np.zeros_like(ones)
     row_stat = np.empty(weights.shape, dtype=u.dtype)
     more = np.empty((u.shape[0], n_components), dtype=u.dtype)
     part = np.empty(ones.shape, dtype=u.dtype)
@@ -122,8 +102,9 @@ def _general_pass(codes, weights, narrow, ones, zeros, ones_t, zeros_t, p_one, p
         here = stop - start
         w, p, q, x, y = weights[start:stop], p_one[:here], p_zero[:here], u[:here], v[:here]
         np.dot(w, ones, p)
-        np.dot(w, zeros, q)
-        log_likelihood += _general_cells(codes[start:stop], p, q, x, y)
+        if not is_convex:
+            np.dot(w, zeros, q)
+        log_likelihood += _cells(codes[start:stop], p, q, is_convex, x, y)
         np.dot(x, ones_t, row_stat[start:stop])
         np.dot(y, zeros_t, more[:here])
         row_stat[start:stop] += more[:here]
@@ -183,11 +164,7 @@ def _buffer(name: str, shape: tuple[int, int], dtype: np.dtype) -> np.ndarray:
 
 
 def convex_pass(
-    codes: np.ndarray,
-    observed: np.ndarray,
-    weights: np.ndarray,
-    ones: np.ndarray,
-    zeros: np.ndarray | None = None,
+    codes: np.ndarray, weights: np.ndarray, ones: np.ndarray, zeros: np.ndarray | None = None
 ) -> ConvexStatistics:
     """One pass over a block: the statistics of the convex Bernoulli family and its likelihood.
 
@@ -195,41 +172,34 @@ def convex_pass(
     ----------
     codes : uint8 array (rows, columns)
         `ZERO`, `ONE` or `UNOBSERVED` for each cell.
-    observed : array (rows,)
-        How many cells of each row are observed.
     weights : array (rows, components)
         W. Rows must sum to one when `zeros` is left out.
     ones, zeros : array (components, columns)
-        F1 and F0. Without `zeros`, F0 = 1 - F1 and a third of the work falls away. With `zeros`,
-        the statistics are summed in single precision: they are sums of positive terms, and an error
-        of 1e-7 in the step from a maximum is one of 1e-14 in the likelihood, itself kept double.
+        F1 and F0. Without `zeros`, F0 = 1 - F1 and one product falls away.
+
+    The likelihood is double. The statistics, sums of positive terms, are taken in single precision
+    over some rows and in double from there on: an error of 1e-7 in the step from a maximum is one
+    of 1e-14 in the likelihood.
     """
-    shape, dtype = codes.shape, weights.dtype
-    # Factors are copied after transposing: BLAS takes half the time on the few, contiguous columns.
+    is_convex = zeros is None
     if zeros is None:
-        difference = np.matmul(weights, ones, out=_buffer("p", shape, dtype))
-        share = _buffer("u", shape, dtype)
-        log_likelihood = _convex_cells(codes, difference, share)
-        w_ones = weights.T @ share
-        w_zeros = w_ones - weights.T @ difference
-        row_stat = difference @ ones.T.copy()
-        # Responsibilities of a cell sum to one, so the row sums of V follow from what is there.
-        row_stat += (observed - np.einsum("nk,nk->n", weights, row_stat))[:, None]
-        return ConvexStatistics(w_ones, w_zeros, row_stat, log_likelihood)
-    chunk = max(16, min(128, _CHUNK_CELLS // max(shape[1], 1))), shape[1]
+        zeros = 1 - ones
+    chunk = (64 if codes.shape[1] > _WIDE else 128), codes.shape[1]
     return ConvexStatistics(
-        *_general_pass(
+        *_pass(
             codes,
             weights,
-            weights.astype(_SINGLE),
+            weights.astype(_SINGLE, copy=False),
             ones,
             zeros,
+            is_convex,
+            # Copied after transposing: BLAS takes half the time on the few, contiguous columns.
             ones.T.astype(_SINGLE, order="C"),
             zeros.T.astype(_SINGLE, order="C"),
-            _buffer("p", chunk, dtype),
-            _buffer("q", chunk, dtype),
-            _buffer("u_single", chunk, _SINGLE),
-            _buffer("v_single", chunk, _SINGLE),
+            _buffer("p", chunk, weights.dtype),
+            _buffer("q", chunk, weights.dtype),
+            _buffer("u", chunk, _SINGLE),
+            _buffer("v", chunk, _SINGLE),
         )
     )
 

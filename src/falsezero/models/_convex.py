@@ -38,14 +38,14 @@ def fused_pass(
     block: Block, weights: np.ndarray, ones: np.ndarray, zeros: np.ndarray | None = None
 ) -> ConvexStatistics:
     """`convex_pass` tile by tile, so that a sparse block is never dense as a whole."""
-    if zeros is not None and isinstance(block.values, np.ndarray):
-        # The general pass takes few rows at a time by itself.
-        return convex_pass(block.codes, block.observed, weights, ones, zeros)
+    if isinstance(block.values, np.ndarray):
+        # The pass takes few rows at a time by itself.
+        return convex_pass(block.codes, weights, ones, zeros)
     total: ConvexStatistics | None = None
     row_stats = []
     for tile in block.tiles():
         w = weights[tile.start - block.start :][: tile.shape[0]]
-        part = convex_pass(tile.codes, tile.observed, w, ones, zeros)
+        part = convex_pass(tile.codes, w, ones, zeros)
         row_stats.append(part.row_stat)
         if total is None:
             total = part

@@ -129,8 +129,8 @@ def _about_phantoms(found: Study) -> list[str]:
     for k in found.undecided:
         called = "content" if phantoms.kinds[k] == "content" else "noise"
         lines.append(
-            f"Component {k + 1} was called {called} by a narrow margin. In the explorer below, move "
-            "its slider and see whether the doubtful zeros change."
+            f"Component {k + 1} was called {called} by a narrow margin. In the explorer below, "
+            "move its slider and see whether the doubtful zeros change."
         )
     return lines
 
