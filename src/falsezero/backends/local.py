@@ -40,14 +40,17 @@ def workers(n_jobs: int | None, n_blocks: int) -> Iterator[Callable[..., list[An
         if n_threads <= 1:
             yield map_blocks
             return
-        with ThreadPoolExecutor(n_threads) as pool:
+        with ThreadPoolExecutor(n_threads - 1) as pool:
             yield lambda function, *columns: _map_threads(pool, n_threads, function, *columns)
 
 
 def _map_threads(
     pool: ThreadPoolExecutor, n_threads: int, function: Callable[..., Any], *columns: Sequence[Any]
 ) -> list[Any]:
-    """Hand each thread one run of consecutive blocks: one hand-over a thread, not one a block."""
+    """Give each thread one run of consecutive blocks, the caller's own thread the first of them.
+
+    One hand-over a thread, not one a block, and none for the work that the caller can do itself.
+    """
     items = list(zip(*columns, strict=True))
     bounds = [len(items) * i // n_threads for i in range(n_threads + 1)]
     runs = [items[a:b] for a, b in pairwise(bounds)]
@@ -55,4 +58,6 @@ def _map_threads(
     def work(run: list[tuple[Any, ...]]) -> list[Any]:
         return [function(*arguments) for arguments in run]
 
-    return [result for results in pool.map(work, runs) for result in results]
+    elsewhere = [pool.submit(work, run) for run in runs[1:]]
+    here = work(runs[0])
+    return here + [result for future in elsewhere for result in future.result()]
