@@ -10,6 +10,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 HERE = Path(__file__).parent
 COLUMNS = [
     "case",
@@ -60,8 +62,8 @@ def machine() -> str:
 
 def show(rows: list[dict[str, Any]]) -> None:
     """Print the rows, best ratio first; what lost stands there as plainly as what won."""
-    for row in sorted(rows, key=lambda row: -row["ratio"]):
-        verdict = "" if row["ratio"] >= 1 else "  (lost)"
+    for row in sorted(rows, key=lambda row: -np.nan_to_num(row["ratio"])):
+        verdict = "  (lost)" if row["ratio"] < 1 else ""
         print(
             f"{row['ratio']:8.1f} x  {row['case']:<32} {row['ours']} {row['ours_value']:.4g} "
             f"against {row['rival']} {row['rival_value']:.4g} {row['quantity']}{verdict}"

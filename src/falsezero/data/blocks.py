@@ -21,7 +21,7 @@ _CHUNK_ROWS = 128
 """Passes sum over so many rows in single precision; blocks are made of whole chunks, so that how a
 table is cut does not change the sums."""
 
-_SPARSE_BLOCKS = 8
+_SPARSE_BLOCKS = 4
 """Blocks in a sparse table: few, because each brings its own sums over all columns."""
 
 
