@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -129,7 +130,8 @@ class Blocks(Sequence[Block]):
             split = _split_sparse
         size = block_rows or size
         blocks = [
-            Block(start, *split(values[start : start + size])) for start in range(0, n_rows, size)
+            Block(start, *split(_rows_of(values, start, start + size)))
+            for start in range(0, n_rows, size)
         ]
         return cls(blocks, values.dtype)
 
@@ -180,6 +182,17 @@ class Blocks(Sequence[Block]):
             int(np.count_nonzero(b.values)) if isinstance(b.values, np.ndarray) else b.values.nnz
             for b in self
         )
+
+
+def _rows_of(values: Any, start: int, stop: int) -> Any:
+    """Some consecutive rows, in the memory of the whole table."""
+    if not sparse.issparse(values):
+        return values[start:stop]
+    pointer = values.indptr[start : stop + 1]
+    inside = slice(pointer[0], pointer[-1])
+    parts = values.data[inside], values.indices[inside], pointer - pointer[0]
+    shape = (len(pointer) - 1, values.shape[1])
+    return sparse.csr_array(parts, shape=shape, copy=False)
 
 
 def _tile_rows(n_columns: int) -> int:

@@ -73,11 +73,18 @@ def _combine(
     for field, axis in axes.items():
         a, b, c = (getattr(x, field) for x in (x0, x1, x2))
         r = b - a
-        v = c - b - r
+        v = c - b
+        v -= r
         r_norm = np.square(r).sum(axis=axis, keepdims=True)
         v_norm = np.square(v).sum(axis=axis, keepdims=True)
         alpha = np.sqrt(r_norm / np.maximum(v_norm, np.finfo(v.dtype).tiny))
         alpha = np.clip(alpha, 1.0, stride).astype(a.dtype)
         longest = max(longest, float(alpha.max(initial=1.0)))
-        changed[field] = a + alpha * (2 * r + alpha * v)
+        # a + alpha (2 r + alpha v), in the memory of v: there may be many rows.
+        v *= alpha
+        v += r
+        v += r
+        v *= alpha
+        v += a
+        changed[field] = v
     return x2._replace(**changed), longest

@@ -74,12 +74,8 @@ class SparseSteps:
     def cold(local: list[Any]) -> list[SparseRows]:
         """Row weights with no hot zeros yet."""
         none = np.empty(0, dtype=np.int32)
-        return [
-            SparseRows(
-                part.weights.astype(float), np.zeros(len(part.weights) + 1, np.int64), none, 1
-            )
-            for part in local
-        ]
+        weights = [part.weights.astype(float, copy=False) for part in local]
+        return [SparseRows(w, np.zeros(len(w) + 1, np.int64), none, 1) for w in weights]
 
     def local_step(
         self, block: Block, local: SparseRows, state: Components, rng: Any
@@ -100,8 +96,11 @@ class SparseSteps:
             )
         share = self.exact.prior / w.shape[1]
         log_prior = share * float(np.log(np.maximum(w, 1e-300)).sum()) if share else 0.0
+        if share:
+            row_count += share
+        slope = np.subtract(f.sum(axis=1), row_linear, out=row_linear)
         new = w.copy()
-        kernel.climb_rows(new, row_count + share, f.sum(axis=1) - row_linear, w @ (f @ f.T))
+        kernel.climb_rows(new, row_count, slope, w @ (f @ f.T))
         stats = SparseStatistics(
             ones, zeros, linear, w.sum(axis=0), w.T @ w, visited, log_prior, int(rebased)
         )
