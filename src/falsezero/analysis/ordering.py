@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from falsezero.data.read import as_table
 from falsezero.data.table import Table
 
-__all__ = ["Ordering", "order_by_component", "ternary_coordinates"]
+__all__ = ["Ordering", "by_strongest", "order_by_component", "ternary_coordinates"]
 
 
 @dataclass(frozen=True)
@@ -93,6 +93,32 @@ def order_by_component(model: Any, table: Any, *, network: bool | None = None) -
     strongest = weights.argmax(axis=1)
     other = strongest if network else made.argmax(axis=0)
     return Ordering(rows, columns, components, strongest, other)
+
+
+def by_strongest(
+    weights: np.ndarray, components: np.ndarray, keep: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Rows and columns grouped by their strongest kept component, the strongest of each first.
+
+    Unlike `order_by_component` it takes bare factors of any model, leaves components in their own
+    order and removed ones out: the order of pictures and pages.
+
+    Returns
+    -------
+    rows, columns : positions in the new order
+    row_groups, column_groups : the component of each, in the new order
+
+    >>> rows, columns, groups, _ = by_strongest(
+    ...     np.array([[0.1, 0.9], [0.8, 0.2]]), np.eye(2), np.ones(2))
+    >>> rows.tolist(), groups.tolist()
+    ([1, 0], [0, 1])
+    """
+    as_they_are = np.arange(len(components))
+    kept = np.abs(weights) * keep
+    # A column belongs where it is more frequent than elsewhere, not where the weight is.
+    made = np.abs(components).T * (keep > 0)
+    rows, columns = _by_strongest(kept, as_they_are), _by_strongest(made, as_they_are)
+    return rows, columns, kept.argmax(axis=1)[rows], made.argmax(axis=1)[columns]
 
 
 def _by_strongest(shares: np.ndarray, components: np.ndarray) -> np.ndarray:

@@ -11,13 +11,13 @@ from typing import Any
 
 import numpy as np
 
+from falsezero.analysis.ordering import by_strongest
 from falsezero.data.validate import labels_of
 from falsezero.explorer.links import Factors, factors_of
 from falsezero.explorer.packing import Bundle, Precision, gaps_of, pack, quantise
 from falsezero.inference.checkpoint import write_atomically
 from falsezero.io import check_target
 from falsezero.plot._kinds import keep_of, kinds_of
-from falsezero.plot._order import by_strongest
 
 __all__ = ["explore", "explorer_html"]
 

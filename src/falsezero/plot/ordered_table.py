@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from falsezero.analysis.ordering import by_strongest
 from falsezero.data.validate import labels_of
 from falsezero.plot._canvas import COLOURS, INK, Display, shorten
 from falsezero.plot._kinds import keep_of, kinds_of
-from falsezero.plot._order import by_strongest
 
 __all__ = ["OrderedTableDisplay"]
 
