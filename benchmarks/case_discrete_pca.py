@@ -79,21 +79,21 @@ class Ours:
         self.point = Point(*self.steps.init(blocks, rng))
         self.advance = advancer(self.steps, blocks, map_blocks, rng=rng)
         self.warmup, self.thin, self.done, self.draws = warmup, thin, 0, 0
-        self.total: Any = 0.0
+        self.total: Any = None
 
     def sweep(self, n: int) -> None:
         for _ in range(n):
             self.point, *_ = self.advance(self.point)
             self.done += 1
             if self.done > self.warmup and self.done % self.thin == 0:
-                self.total = self.total + self.steps.components(self.point.state)
+                self.total = self.steps.add_components(self.point.state, self.total)
                 self.draws += 1
 
     def components(self) -> np.ndarray:
         return (self.total / self.draws).T
 
     def last(self) -> np.ndarray:
-        return self.steps.components(self.point.state).T
+        return self.steps.add_components(self.point.state).T
 
 
 def _seconds(function: Callable[[], Any]) -> float:

@@ -390,6 +390,34 @@ def test_edges_give_finite_numbers(table, model, inference):
     assert np.isfinite(fit.score(table))
 
 
+def test_lists_of_32_and_64_bits_are_the_same_sampler():
+    """Long documents keep wider lists; forced on short ones they change no draw."""
+    chains = []
+    for short in (True, False):
+        steps, blocks = steps_of(CollapsedSteps, "dirichlet", n_shards=2), blocks_of(COUNTS)
+        for shard in steps.shards:
+            shard.short = short
+        chain = run(steps, blocks, np.random.default_rng(0), 50)
+        chains.append([np.append(np.concatenate([s.z for s in p.local[0]]), v) for p, v in chain])
+    np.testing.assert_array_equal(*chains)
+
+
+@quiet
+def test_a_row_may_hold_more_tokens_than_16_bits_count():
+    counts = np.array([[70_000, 3, 0], [2, 1, 80_000], [1, 1, 1]])
+    fit = DiscretePCA(2, inference="collapsed_gibbs", random_state=0, **FAST).fit(counts)
+    assert fit.components_.argmax(axis=1).tolist() in ([0, 2], [2, 0])
+
+
+def test_a_chain_begins_with_rows_as_components():
+    """Two kinds of rows without a common word are told apart before the first sweep."""
+    counts = np.kron(np.eye(2, dtype=int), np.full((20, 8), 5))
+    model = DiscretePCA(2, inference="collapsed_gibbs", eta=1e-4)
+    blocks = model._blocks(counts, reset=True)
+    state, _ = model._collapsed(blocks, map_blocks).init(blocks, np.random.default_rng(1))
+    assert (state.words.max(axis=1) / state.words.sum(axis=1)).min() > 0.95
+
+
 @quiet
 def test_threads_and_blocks_change_nothing():
     counts, _ = corpus(200)

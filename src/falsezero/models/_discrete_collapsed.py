@@ -17,7 +17,7 @@ from scipy.special import gammaln, psi
 from falsezero.backends import map_blocks
 from falsezero.data.blocks import Block, Blocks
 from falsezero.inference.contract import Point
-from falsezero.kernels.collapsed_gibbs import log_rising
+from falsezero.kernels.collapsed_gibbs import add_means, log_rising
 from falsezero.kernels.topics import sweep_rows_collapsed
 from falsezero.models._discrete_family import Family, Hyper, gamma_rate, polya_alpha
 from falsezero.models._discrete_gibbs import (
@@ -79,10 +79,19 @@ class CollapsedSteps:
     # -- where to begin -------------------------------------------------------------------------
 
     def init(self, blocks: Blocks, rng: np.random.Generator) -> tuple[Counts, list[list[Any]]]:
-        """Every token in a component of its own choice."""
-        n_components = len(self.hyper.alpha)
-        pieces = [rng.integers(n_components, size=len(s.words)) for s in self.shards]
-        return self.arrange([z.astype(np.int32) for z in pieces])
+        """Components begin as rows of the table, of which every token chooses one.
+
+        From tokens in components of their own choice the first thirty sweeps or so do nothing but
+        find rows that belong together.
+        """
+        csr = blocks[0].csr
+        k, long = len(self.hyper.alpha), np.flatnonzero(self.tokens >= np.median(self.tokens))
+        seeds = csr[rng.choice(long, k, replace=len(long) < k)]
+        spread = self.eta * csr.shape[1]
+        inverse = 1.0 / (np.asarray(seeds.sum(axis=1), dtype=float) + spread)
+        return self.arrange(
+            [s.seed(seeds, inverse, self.eta, random_state_of(rng)) for s in self.shards]
+        )
 
     def arrange(self, pieces: list[np.ndarray]) -> tuple[Counts, list[list[Any]]]:
         """Everything that follows from the components of the tokens, in the shards' own order."""
@@ -164,21 +173,20 @@ class CollapsedSteps:
 
     def log_joint(self, local: list[Any], state: Counts) -> float:
         """log p(w, v), from the slide "Likelihood with Components Marginalised", Theta too."""
-        return self.constant + self.log_tokens(local, state.hyper) + self.log_words(state)
+        return self.constant + self.log_tokens(local, state) + self.log_words(state)
 
-    def log_tokens(self, local: list[Any], hyper: Hyper) -> float:
+    def log_tokens(self, local: list[Any], state: Counts) -> float:
         """log p(v) up to the words: what rows contribute."""
-        alpha, beta = hyper
+        alpha, beta = state.hyper
         n = len(self.tokens)
-        _, components, counts = self.pairs(local)
-        own = alpha[components]
-        total = float((gammaln(own + counts) - gammaln(own)).sum())
+        pairs = zip(self.shards, local, strict=True)
+        total = sum(shard.log_rising(rows, alpha) for shard, rows in pairs)
         if not self.family.gamma:
             a = alpha.sum()
             return total + float((gammaln(a) - gammaln(a + self.tokens)).sum())
         # Sum over rows and components of alpha log(beta / rate) - c log(rate).
         rate = beta + self.family.delta
-        used = np.bincount(components, counts, minlength=len(alpha))
+        used = state.totals.sum(axis=0)
         return total + float(n * alpha @ np.log(beta / rate) - used @ np.log(rate))
 
     def log_words(self, state: Counts) -> float:
@@ -197,11 +205,14 @@ class CollapsedSteps:
 
     # -- what a draw says -----------------------------------------------------------------------
 
-    def components(self, state: Counts) -> np.ndarray:
-        """E[Theta | v], words x components."""
-        spread = self.eta * self.family.sizes[:, None] + state.totals
-        shape = state.words + np.float32(self.eta)
-        return shape / spread.astype(np.float32)[self.family.groups]
+    def add_components(self, state: Counts, means: np.ndarray | None = None) -> np.ndarray:
+        """Add E[Theta | v], words x components, to a sum of them, in place."""
+        means = np.zeros_like(state.words) if means is None else means
+        spread = self.eta * self.family.sizes
+        add_means(
+            state.words, state.totals, self.family.groups, np.float32(self.eta), spread, means
+        )
+        return means
 
     def row_weights(self, local: list[list[Any]], state: Counts) -> np.ndarray:
         """E[m | v] or E[l | v], rows x components."""

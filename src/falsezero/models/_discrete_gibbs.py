@@ -197,9 +197,10 @@ class DirectGibbsSteps:
 
     # -- what a draw says -----------------------------------------------------------------------
 
-    def components(self, state: Drawn) -> np.ndarray:
-        """E[Theta | v], words x components."""
-        return self.family.normalise(self.eta + state.counts)
+    def add_components(self, state: Drawn, means: np.ndarray | None = None) -> np.ndarray:
+        """E[Theta | v], words x components, added to a sum of them."""
+        found = self.family.normalise(self.eta + state.counts)
+        return found if means is None else means + found
 
     def row_weights(self, local: list[DrawnRows], state: Drawn) -> np.ndarray:
         """E[m | v] or E[l | v, u], rows x components."""

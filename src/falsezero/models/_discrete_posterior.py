@@ -19,7 +19,7 @@ class Posterior:
     def __init__(self, steps: Any):
         self.steps = steps
         self.n_draws = 0
-        self._components: Any = 0.0
+        self._components: Any = None
         self._row_weights: Any = 0.0
         self._trace: dict[str, list[Any]] = {"concentration": [], "share": []}
         self.hyper = steps.hyper
@@ -27,7 +27,7 @@ class Posterior:
     def add(self, point: Point) -> None:
         """Take one draw in."""
         weights = self.steps.row_weights(point.local, point.state)
-        self._components += self.steps.components(point.state)
+        self._components = self.steps.add_components(point.state, self._components)
         self._row_weights += weights
         self.hyper = point.state.hyper
         self.n_draws += 1

@@ -7,7 +7,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from falsezero.kernels.collapsed_gibbs import gather_documents, sweep_words
+from falsezero.kernels.collapsed_gibbs import (
+    gather_documents,
+    log_rising_lists,
+    seed_components,
+    sweep_long_documents,
+    sweep_words,
+)
+
+_SHORT = 2**16
 
 
 class Prior(NamedTuple):
@@ -32,12 +40,11 @@ def even_cuts(weights: np.ndarray, parts: int) -> list[slice]:
 
 
 class RowLists(NamedTuple):
-    """Components of the tokens of a `Shard`, and the components each row uses, how often."""
+    """Components of the tokens of a `Shard`, and the components each row uses with their counts."""
 
     z: np.ndarray
     sizes: np.ndarray
-    topics: np.ndarray
-    counts: np.ndarray
+    lists: np.ndarray
 
 
 class Shard:
@@ -51,32 +58,49 @@ class Shard:
         self.docs = np.repeat(part.indices, counts).astype(np.int32)
         lengths = np.asarray(part.sum(axis=1)).astype(np.int64)
         self.starts = np.concatenate([[0], np.cumsum(np.minimum(lengths, n_components) + 1)])
+        self.short = max(n_components, lengths.max(initial=0)) < _SHORT
 
     @property
     def words(self) -> np.ndarray:
         """The word of every token."""
         return np.repeat(np.arange(len(self.word_ptr) - 1), np.diff(self.word_ptr))
 
+    def seed(self, seeds: Any, inverse: np.ndarray, eta: float, stream: Any) -> np.ndarray:
+        """Components of the tokens, each drawn given components that are one row of `seeds`."""
+        z = np.empty(len(self.docs), np.int32)
+        columns = seeds.tocsc()
+        seed_components(
+            self.word_ptr, columns.indptr, columns.indices, columns.data.astype(float), inverse,
+            eta, stream, z,
+        )  # fmt: skip
+        return z
+
     def start(self, z: np.ndarray) -> RowLists:
         """Count the components of every row."""
-        places = int(self.starts[-1])
         sizes = np.zeros(len(self.starts) - 1, np.int32)
-        lists = RowLists(z, sizes, np.zeros(places, np.int32), np.zeros(places, np.float32))
-        gather_documents(self.docs, z, self.starts, *lists[1:])
-        return lists
+        lists = np.zeros(int(self.starts[-1]), np.uint32 if self.short else np.uint64)
+        gather_documents(self.docs, z, self.starts, sizes, lists)
+        return RowLists(z, sizes, lists)
 
-    def sweep(self, part: int, lists: RowLists, words: Any, totals: Any, groups: Any,
+    def sweep(self, part: int, rows: RowLists, words: Any, totals: Any, groups: Any,
               prior: Prior, stream: Any) -> None:  # fmt: skip
         """Draw the tokens of one part of the words anew, in place."""
         inside = self.parts[part]
-        sweep_words(
-            inside.start, inside.stop, self.word_ptr, self.docs, lists.z, self.starts, *lists[1:],
-            words, totals, groups, *prior, stream,
+        sweep = sweep_words if self.short else sweep_long_documents
+        sweep(
+            inside.start, inside.stop, self.word_ptr, self.docs, rows.z, self.starts, rows.sizes,
+            rows.lists, words, totals, groups, *prior, stream,
         )  # fmt: skip
 
-    def pairs(self, lists: RowLists) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def log_rising(self, rows: RowLists, alpha: np.ndarray) -> float:
+        """Sum of log G(alpha_k + c_ik) - log G(alpha_k) over the rows."""
+        return log_rising_lists(self.starts, rows.sizes, rows.lists, alpha)
+
+    def pairs(self, rows: RowLists) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Row, component and count of everything that is not zero."""
-        rows = np.repeat(np.arange(len(lists.sizes)), lists.sizes)
-        first = np.concatenate([[0], np.cumsum(lists.sizes)])[:-1]
-        places = np.arange(len(rows)) + np.repeat(self.starts[:-1] - first, lists.sizes)
-        return rows + self.rows.start, lists.topics[places], lists.counts[places].astype(float)
+        where = np.repeat(np.arange(len(rows.sizes)), rows.sizes)
+        first = np.concatenate([[0], np.cumsum(rows.sizes)])[:-1]
+        entries = rows.lists[np.arange(len(where)) + (self.starts[:-1] - first)[where]]
+        half = 4 * rows.lists.itemsize
+        components = (entries >> half).astype(np.int64)
+        return where + self.rows.start, components, (entries & (2**half - 1)).astype(float)
