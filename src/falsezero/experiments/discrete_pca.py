@@ -80,7 +80,7 @@ def algorithms(report: Report, name: str, values: Any, k: int) -> dict[str, Curv
     where = f"{name}, K = {k}"
     report.section(f"Algorithms: {where}")
     order = np.random.default_rng(0).permutation(values.shape[0])
-    n_test = max(values.shape[0] // 10, 20)
+    n_test = int(np.clip(values.shape[0] // 10, 20, 300))
     train, test = values[order[n_test:]], values[order[:n_test]]
     seen = np.asarray(train.sum(axis=0)) > 0
     train, test = sparse.csr_array(train[:, seen]), sparse.csr_array(test[:, seen])
