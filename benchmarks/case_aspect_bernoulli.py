@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 import tempfile
-import textwrap
 from typing import Any
 
 import numpy as np
@@ -14,7 +11,8 @@ from scipy import sparse
 from threadpoolctl import threadpool_limits
 
 import falsezero as fz
-from benchmarks.harness import row, timed
+from benchmarks import adapters
+from benchmarks.harness import in_fresh_process, row, timed
 from falsezero.backends import workers
 from falsezero.data.blocks import Blocks
 from falsezero.inference.contract import Point
@@ -22,21 +20,30 @@ from falsezero.inference.engine import advancer
 from falsezero.models.aspect_bernoulli import ExactSteps
 
 OURS, RIVAL = "AspectBernoulli", "nbmf-mm"
+IN_WORDS = {1: "one thread", 2: "two threads"}
 
 
 def run(quick: bool) -> list[dict[str, Any]]:
     """All comparisons; the quick form leaves out the large tables."""
     with threadpool_limits(1, user_api="blas"):
+        if quick:
+            return [
+                _iteration(200, 40, 3, n_jobs=1),
+                _products(200, 40, 3),
+                *_to_equal_likelihood(200, 40, 3, n_jobs=1),
+            ]
         rows = [
             _iteration(2000, 240, 15, n_jobs=1),
             _products(2000, 240, 15),
-            *_to_equal_likelihood(n_jobs=1, n_iter=60 if quick else 361),
+            *_to_equal_likelihood(2000, 240, 15, n_jobs=1),
+            _products(5000, 2000, 50),
+            *_held_out(),
         ]
-        if quick:
-            return rows
-        rows += [_products(5000, 2000, 50), *_held_out()]
     with threadpool_limits(2, user_api="blas"):
-        rows += [_iteration(2000, 240, 15, n_jobs=2), *_to_equal_likelihood(n_jobs=2, n_iter=361)]
+        rows += [
+            _iteration(2000, 240, 15, n_jobs=2),
+            *_to_equal_likelihood(2000, 240, 15, n_jobs=2),
+        ]
     with tempfile.TemporaryDirectory() as folder:
         rows += [*_sparse_iteration(folder), *_sparse_at_scale(folder)]
     return rows
@@ -78,9 +85,11 @@ def _iteration(n_rows: int, n_columns: int, k: int, n_jobs: int) -> dict[str, An
     for _ in range(5):
         ours.append(_our_iterations(X, k, n_jobs, 30))
         theirs.append(timed(rival, 1)[0] / 60)
-    case = f"AB iteration {n_rows} x {n_columns}, K={k}, {n_jobs} threads"
+    case = f"{OURS} {n_rows} x {n_columns}, K={k}, {IN_WORDS[n_jobs]}"
     values = float(np.median(ours)), float(np.median(theirs))
-    return row(case, OURS, RIVAL, "seconds an iteration", *values)
+    headline = f"`{OURS}`, {n_rows} x {n_columns}, {k} components: an iteration"
+    quantity = "seconds an iteration"
+    return row(case, OURS, RIVAL, quantity, *values, threads=n_jobs, headline=headline)
 
 
 def _products(n_rows: int, n_columns: int, k: int) -> dict[str, Any]:
@@ -98,23 +107,28 @@ def _products(n_rows: int, n_columns: int, k: int) -> dict[str, Any]:
 
     products()
     bare, _ = timed(products, 15)
-    case = f"AB pass {n_rows} x {n_columns}, K={k}"
-    return row(case, OURS, "bare matrix products", "seconds a pass", ours, bare, "want > 0.5")
+    case = f"{OURS} {n_rows} x {n_columns}, K={k}, a pass"
+    return row(
+        case, OURS, "bare matrix products", "seconds a pass", ours, bare, "want > 0.5", threads=1,
+        yardstick=True,
+    )  # fmt: skip
 
 
-def _to_equal_likelihood(n_jobs: int, n_iter: int) -> list[dict[str, Any]]:
+def _to_equal_likelihood(
+    n_rows: int, n_columns: int, k: int, n_jobs: int, n_iter: int = 361
+) -> list[dict[str, Any]]:
     """Seconds until the log likelihood that nbmf-mm ends at, with and without its prior."""
-    X, _ = drawn(2000, 240, 15)
+    X, _ = drawn(n_rows, n_columns, k)
     rows = []
     for prior, label in ((1.2, "defaults"), (1.0, "alpha = beta = 1")):
-        rival = NBMF(15, alpha=prior, beta=prior, max_iter=n_iter, random_state=0)
+        rival = NBMF(k, alpha=prior, beta=prior, max_iter=n_iter, random_state=0)
         theirs, _ = timed(lambda rival=rival: rival.fit(X), 1)
         P = np.clip(rival.W_ @ rival.components_, 1e-12, 1 - 1e-12)
         target = np.log(np.where(X == 1, P, 1 - P)).sum()
 
         def ours(target: float = target) -> Any:
             reach = fz.AspectBernoulli(
-                15,
+                k,
                 tol=0,
                 max_iter=5000,
                 random_state=0,
@@ -125,9 +139,13 @@ def _to_equal_likelihood(n_jobs: int, n_iter: int) -> list[dict[str, Any]]:
 
         ours()
         seconds, model = timed(ours, 3)
-        case = f"AB to equal likelihood, {n_jobs} threads, {label}"
+        case = f"{OURS} {n_rows} x {n_columns}, K={k}, {IN_WORDS[n_jobs]}, {label}"
         note = f"log likelihood {model.log_likelihood_ / X.size:.4f} against {target / X.size:.4f}"
-        rows.append(row(case, OURS, RIVAL, "seconds", seconds, theirs, note))
+        line = row(
+            case, OURS, RIVAL, "seconds to the rival's likelihood", seconds, theirs, note,
+            threads=n_jobs, headline=f"`{OURS}`, the same table: to the same likelihood",
+        )  # fmt: skip
+        rows.append(line)
     return rows
 
 
@@ -147,19 +165,14 @@ def _held_out() -> list[dict[str, Any]]:
     for prior in (0.0, 2.0):
         model = fz.AspectBernoulli(15, prior=prior, random_state=0).fit(shown)
         ours = score(model.reconstruct(shown))
-        case = f"AB held-out cells, prior={prior:g}"
-        note = f"the truth has {score(truth):.4f}"
-        rows.append(row(case, OURS, RIVAL, "mean log likelihood", ours, theirs, note))
+        case = f"{OURS} 2000 x 240, K=15, hidden cells, prior={prior:g}"
+        note = f"a tenth of the cells hidden; the truth has {score(truth):.4f}"
+        line = row(
+            case, OURS, RIVAL, "log likelihood a hidden cell", ours, theirs, note, threads=1,
+            headline=f"`{OURS}`, `prior={prior:g}`: log likelihood of hidden cells",
+        )  # fmt: skip
+        rows.append(line)
     return rows
-
-
-_PRELUDE = """
-import time
-import numpy as np
-from scipy import sparse
-from benchmarks.harness import peak_memory_mb as peak
-
-"""
 
 
 def sparse_table(folder: str, n_rows: int, n_columns: int, density: float) -> str:
@@ -177,78 +190,35 @@ def sparse_table(folder: str, n_rows: int, n_columns: int, density: float) -> st
     return path
 
 
-def _measure(program: str) -> list[float]:
-    """Run a program in a process of its own (for its memory) and read the numbers it prints."""
-    code = _PRELUDE + textwrap.dedent(program)
-    result = subprocess.run(
-        [sys.executable, "-c", code], check=True, capture_output=True, text=True
-    )
-    return [float(word) for word in result.stdout.split()]
-
-
-_FIT = """
-    import falsezero as fz, warnings
-    warnings.simplefilter("ignore")
-    X = sparse.load_npz({path!r})
-    fz.AspectBernoulli(20, solver="sparse", max_iter=2).fit(X[:3000])
-    before = peak()
-    model = fz.AspectBernoulli(20, solver="sparse", tol=0, max_iter={n_iter}, random_state=0).fit(X)
-    seconds = np.array([row["seconds"] for row in model.history_])
-    print(np.median(np.diff(seconds)), seconds[-1], peak(), before, model.log_likelihood_, X.nnz)
-"""
-
-
 def _sparse_iteration(folder: str) -> list[dict[str, Any]]:
     """20000 x 2000 at 2 % ones, where nbmf-mm makes the table dense."""
     path = sparse_table(folder, 20_000, 2_000, 0.02)
-    ours, _, memory, *_ = _measure(_FIT.format(path=path, n_iter=25))
-    theirs, their_memory = _measure(
-        f"""
-        from nbmf_mm import NBMF
-        X = sparse.load_npz({path!r})
-        began = time.perf_counter()
-        NBMF(20, max_iter=5, tol=0, random_state=0).fit(X)
-        print((time.perf_counter() - began) / 5, peak())
-        """
-    )
-    case = "AB sparse 20000 x 2000, 2 % ones, K=20"
+    ours, _, memory, _ = in_fresh_process(adapters.sparse_iterations, path, 20, 25)
+    theirs, their_memory = in_fresh_process(adapters.nbmf_iterations, path, 20, 5)
+    case = f"{OURS} sparse 20000 x 2000, 2 % ones, K=20"
+    what = f"`{OURS}`, 20000 x 2000 at 2 % ones, 20 components"
     return [
-        row(case, OURS, RIVAL, "seconds an iteration", ours, theirs),
-        row(case, OURS, RIVAL, "peak MB of the process", memory, their_memory),
-    ]
+        row(case, OURS, RIVAL, "seconds an iteration", ours, theirs, threads=1,
+            headline=f"{what}: an iteration"),
+        row(case, OURS, RIVAL, "peak MB of the process", memory, their_memory, threads=1,
+            headline=f"{what}: memory"),
+    ]  # fmt: skip
 
 
 def _sparse_at_scale(folder: str) -> list[dict[str, Any]]:
     """100000 x 10000 at 0.2 % ones: against our own exact pass, and against twice the columns."""
     path = sparse_table(folder, 100_000, 10_000, 0.002)
-    ours, narrow, memory, before, _, nnz = _measure(_FIT.format(path=path, n_iter=20))
-    (exact,) = _measure(
-        f"""
-        from falsezero.data.blocks import Blocks
-        from falsezero.models.aspect_bernoulli import ExactSteps
-        blocks = Blocks.cut(sparse.load_npz({path!r}))
-        steps = ExactSteps(20, blocks)
-        state, local = steps.init(blocks, np.random.default_rng(0))
-        steps.local_step(blocks[0], local[0], state, None)
-        began = time.perf_counter()
-        steps.local_step(blocks[1], local[1], state, None)
-        print((time.perf_counter() - began) * len(blocks))
-        """
-    )
+    ours, narrow, memory, before = in_fresh_process(adapters.sparse_iterations, path, 20, 20)
+    exact = in_fresh_process(adapters.exact_iteration, path, 20)
     wide_path = sparse_table(folder, 100_000, 20_000, 0.001)
-    _, wide, *_ = _measure(_FIT.format(path=wide_path, n_iter=20))
-    size = (nnz * 12 + 110_000 * 20 * 8) / 1e6
+    _, wide, *_ = in_fresh_process(adapters.sparse_iterations, wide_path, 20, 20)
+    size = (sparse.load_npz(path).nnz * 12 + 110_000 * 20 * 8) / 1e6
     note = f"fit adds {memory - before:.0f} MB; input and factors are {size:.0f} MB"
-    case = "AB sparse 100000 x 10000, 0.2 % ones, K=20"
+    case = f"{OURS} sparse 100000 x 10000, 0.2 % ones, K=20"
+    doubled = f"{OURS} sparse, columns doubled at equal ones"
     return [
-        row(case, "sparse solver", "exact pass", "seconds an iteration", ours, exact, note),
-        row(
-            "AB sparse, columns doubled at equal ones",
-            "20000 columns",
-            "10000 columns",
-            "seconds for 20 iterations",
-            wide,
-            narrow,
-            "want > 0.83",
-        ),
-    ]
+        row(case, "sparse solver", "exact pass", "seconds an iteration", ours, exact, note,
+            threads=1, yardstick=True),
+        row(doubled, "20000 columns", "10000 columns", "seconds for 20 iterations", wide, narrow,
+            "want > 0.83", threads=1, yardstick=True),
+    ]  # fmt: skip

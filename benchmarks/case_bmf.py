@@ -23,9 +23,10 @@ OURS = "BinaryMatrixFactorization"
 def run(quick: bool) -> list[dict[str, Any]]:
     """All comparisons; the quick form takes smaller tables and fewer repeats."""
     with threadpool_limits(1, user_api="blas"):
-        rows = [_sweep(name, missing) for name, missing in (("gaussian", 0.0), ("gaussian", 0.2))]
-        rows += [_sweep(name, 0.0) for name in ("logistic", "poisson")]
-        rows += _growth(quick)
+        shape, k = ((60, 50), 5) if quick else ((300, 256), 15)
+        tables = (("gaussian", 0.0), ("gaussian", 0.2), ("logistic", 0.0), ("poisson", 0.0))
+        rows = [_sweep(name, shape, missing, k) for name, missing in tables]
+        rows += _growth(((60, 50), (120, 100)) if quick else ((300, 256), (600, 512), (1200, 1024)))
         return rows if quick else [*rows, _bars_against_nmf()]
 
 
@@ -45,15 +46,20 @@ def situation(
     return state, Cells.of(table), model
 
 
-def _sweep(name: str, missing: float) -> dict[str, Any]:
-    """A sweep of entries, weights and hyperparameters of the finite model on 300 x 256."""
-    state, cells, model = situation(name, 300, 256, missing)
+def _sweep(name: str, shape: tuple[int, int], missing: float, k: int) -> dict[str, Any]:
+    """A sweep of entries, weights and hyperparameters of the finite model."""
+    state, cells, model = situation(name, *shape, missing, k)
     rng = np.random.default_rng(0)
     sweep(state, cells, model, rng)
     ours, _ = timed(lambda: sweep(state, cells, model, rng), 9)
     rival, _ = timed(lambda: plain_sweep(state, cells, model, rng), 1)
-    case = f"{name} 300 x 256, 15 features a side" + (", 20 % missing" if missing else "")
-    return row(case, OURS, "plain NumPy", "seconds a sweep", ours, rival, "same moves but blocks")
+    size = f"{shape[0]} x {shape[1]}, {k} features a side"
+    what = f"{name}, {size}" + (", 20 % missing" if missing else "")
+    return row(
+        f"{OURS} {what}", OURS, "plain NumPy", "seconds a sweep", ours, rival,
+        "same moves but blocks", threads=1, yardstick=True,
+        headline=f"`{OURS}`, {size}: a sweep",
+    )  # fmt: skip
 
 
 def plain_sweep(state: State, cells: Cells, model: Model, rng: np.random.Generator) -> State:
@@ -98,9 +104,8 @@ def _plain_weights(state: State, cells: Cells, rng: np.random.Generator) -> np.n
     return (mean + noise).reshape(state.weights.shape)
 
 
-def _growth(quick: bool) -> list[dict[str, Any]]:
-    """Seconds a sweep when the cells are four times as many: 4 is linear."""
-    sizes = ((300, 256), (600, 512)) if quick else ((300, 256), (600, 512), (1200, 1024))
+def _growth(sizes: tuple[tuple[int, int], ...]) -> list[dict[str, Any]]:
+    """Time a cell when the cells are four times as many: a ratio of 1 is linear growth."""
     rows = []
     for name in ("gaussian", "logistic"):
         seconds = []
@@ -108,11 +113,15 @@ def _growth(quick: bool) -> list[dict[str, Any]]:
             state, cells, model = situation(name, *shape)
             rng = np.random.default_rng(0)
             sweep(state, cells, model, rng)
-            seconds.append(timed(lambda s=state, c=cells, m=model, g=rng: sweep(s, c, m, g), 5)[0])
+            time, _ = timed(lambda s=state, c=cells, m=model, g=rng: sweep(s, c, m, g), 5)
+            seconds.append(1e9 * time / cells.values.size)
         for (small, large), (before, after) in zip(pairwise(sizes), pairwise(seconds), strict=True):
-            case = f"{name} {small[0]} x {small[1]} to {large[0]} x {large[1]}"
-            note = "four times the cells"
-            rows.append(row(case, "smaller", "larger", "seconds a sweep", before, after, note))
+            line = row(
+                f"{OURS} {name}, growth with cells", f"{large[0]} x {large[1]}",
+                f"{small[0]} x {small[1]}", "nanoseconds a cell and sweep", after, before,
+                "four times the cells", threads=1, yardstick=True,
+            )  # fmt: skip
+            rows.append(line)
     return rows
 
 
@@ -133,6 +142,6 @@ def _bars_against_nmf() -> dict[str, Any]:
 
     floor = error(made.clean)
     return row(
-        "bars, bottom halves missing", OURS, "scikit-learn NMF", "error / noise",
-        error(model.posterior_predict()) / floor, error(guess) / floor, "missing cells",
+        f"{OURS} bars, bottom halves missing", OURS, "scikit-learn NMF", "error / noise",
+        error(model.posterior_predict()) / floor, error(guess) / floor, "missing cells", threads=1,
     )  # fmt: skip
