@@ -10,6 +10,7 @@ from falsezero.kernels.bmf_split import restricted_scan
 from falsezero.models._bmf_births import births_and_deaths
 from falsezero.models._bmf_entries import entry_blocks, single_entries
 from falsezero.models._bmf_likelihoods import LIKELIHOODS, weighted_precision
+from falsezero.models._bmf_parts import KINDS, PARTS
 from falsezero.models._bmf_sampler import Model, draw_given, sweep, with_log_joint
 from falsezero.models._bmf_split_merge import split_merge
 from falsezero.models._bmf_state import Cells
@@ -149,15 +150,15 @@ def test_the_restricted_scan_reports_its_own_probability():
     nothing = np.empty(0, dtype=np.int64)
     seen, n = {}, 20000
     for _ in range(n):
-        choice, log_p = restricted_scan(terms, start, anchors, 5, 0.0, nothing, rng)
+        choice, log_p = restricted_scan(terms, start, anchors, 5, 0.0, nothing, rng.random(3))
         count, _ = seen.get(tuple(choice), (0, 0))
         seen[tuple(choice)] = count + 1, log_p
     assert np.isclose(sum(np.exp(log_p) for _, log_p in seen.values()), 1, atol=1e-3)
     for choice, (count, log_p) in seen.items():
         share = np.exp(log_p)
         assert abs(count / n - share) < 4.5 * np.sqrt(share * (1 - share) / n)
-        wanted = np.array(choice)
-        assert np.isclose(restricted_scan(terms, start, anchors, 5, 0.0, wanted, rng)[1], log_p)
+        again = restricted_scan(terms, start, anchors, 5, 0.0, np.array(choice), np.empty(0))
+        assert np.isclose(again[1], log_p)
         assert choice[0] != 1
         assert choice[1] != 0
 
@@ -172,3 +173,62 @@ def test_the_log_joint_adds_likelihood_and_prior():
     cells = stats.norm(state.predictor(), state.precision**-0.5).logpdf(table).sum()
     prior = sum(finite_log_prior(side.learnt, 2.0) for side in (state.rows, state.columns))
     assert np.isclose(state.log_joint, gammas + weights + cells + prior)
+
+
+def part_of(name, missing):
+    """A table whose first two learnt features are taken out, as a split would."""
+    model, state, table, rng = situation(name, 3, (9, 7), missing)
+    rest = state.rows.on.astype(float)
+    rest[:, 1:3] = 0
+    cells = Cells.of(table)
+    part = KINDS[model.likelihood.kind](state, cells, rest)
+    return part, model.likelihood, state, cells, rest @ state.basis, rng
+
+
+@pytest.mark.parametrize("name,missing", [("gaussian", 0), ("logistic", 0.3), ("poisson", 0.3)])
+def test_options_of_a_row_are_as_likely_as_the_model_says(name, missing):
+    part, likelihood, state, cells, base, rng = part_of(name, missing)
+    weights = np.abs(rng.standard_normal((2, state.weights.shape[1])))
+    found = part.terms(PARTS, part.inside(weights))
+    expected = np.column_stack(
+        [
+            likelihood.log_likelihood(cells, base + added, state.precision).sum(axis=1)
+            for added in PARTS @ weights @ state.columns.on.T
+        ]
+    )
+    assert np.allclose(found - found[:, :1], expected - expected[:, :1])
+
+
+def test_the_weights_of_a_split_have_their_posterior():
+    part, _, state, cells, base, rng = part_of("gaussian", 0.0)
+    choice = rng.integers(3, size=len(base))
+    proposal = part.propose(PARTS, choice, np.zeros((2, 4)), 1)
+    design = np.kron(PARTS[choice], state.columns.on)
+    precision = state.precision * design.T @ design + state.weight_scale * np.eye(8)
+    linear = state.precision * design.T @ (cells.values - base).ravel()
+    exact = stats.multivariate_normal(np.linalg.solve(precision, linear), np.linalg.inv(precision))
+    weights = rng.standard_normal((2, 4))
+    assert np.isclose(proposal.log_density(part.inside(weights)), exact.logpdf(weights.ravel()))
+    assert np.allclose(part.outside(proposal.mean).ravel(), exact.mean)
+    draws = [part.outside(proposal.draw(rng)).ravel() for _ in range(4000)]
+    assert np.allclose(np.cov(np.transpose(draws)), exact.cov, atol=0.06 * exact.cov.max())
+
+
+@pytest.mark.parametrize("name", ["logistic", "poisson"])
+def test_proposals_are_near_the_mode_of_the_weights(name):
+    """The gradient of the log posterior (Poisson: of its log weights) vanishes at the mean."""
+    part, likelihood, state, cells, base, rng = part_of(name, 0.3)
+    choice = rng.integers(3, size=len(base))
+    mean = part.propose(PARTS, choice, np.full((2, 4), 0.1), 200).mean.reshape(2, 4)
+
+    def log_posterior(weights):
+        added = PARTS[choice] @ weights @ state.columns.on.T
+        value = likelihood.log_likelihood(cells, base + added, 1.0).sum()
+        value += np.log(weights).sum() if name == "poisson" else 0.0
+        return value + likelihood.weight_log_prior(weights, state.weight_scale)
+
+    for where in np.ndindex(2, 4):
+        step = np.zeros((2, 4))
+        step[where] = 1e-4 * mean[where] if name == "poisson" else 1e-4
+        slope = (log_posterior(mean + step) - log_posterior(mean - step)) / 2e-4
+        assert abs(slope) < 1e-3

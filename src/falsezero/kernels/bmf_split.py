@@ -1,4 +1,8 @@
-"""The compiled restricted Gibbs scan of split and merge moves on binary features."""
+"""Compiled pieces of split and merge moves: restricted scans, weights, likelihoods of the options.
+
+A row that a move is about has one of a few options (the first part of a feature, the second, both;
+or the feature whole), so that what options add to the predictor is `added`, options x columns.
+"""
 
 from __future__ import annotations
 
@@ -7,15 +11,19 @@ import math
 import numpy as np
 
 from falsezero.kernels._jit import jit
+from falsezero.kernels.bmf import log_partition_ratio
+
+_TINY = 1e-300
 
 
 @jit
-def restricted_scan(log_likelihood, start, anchors, n_things, mass, wanted, rng):
+def restricted_scan(log_likelihood, start, anchors, n_things, mass, wanted, uniforms):
     """Give each row the first part, the second or both, one row after the other.
 
     `log_likelihood` has a column each for these three; `start` is where the scan begins. The first
     anchor must have the first part, the second anchor the second. Where `wanted` is not empty, it
-    is what the scan shall arrive at. Returns the choices and the log probability of making them.
+    is what the scan shall arrive at; elsewhere `uniforms`, one a row, decide. Returns the choices
+    and the log probability of making them.
     """
     n = start.shape[0]
     choice = start.copy()
@@ -49,7 +57,7 @@ def restricted_scan(log_likelihood, start, anchors, n_things, mass, wanted, rng)
         if wanted.shape[0]:
             choice[i] = wanted[i]
         else:
-            point = rng.random() * total
+            point = uniforms[i] * total
             c = 0
             while c < 2 and point >= odds[c]:
                 point -= odds[c]
@@ -60,3 +68,126 @@ def restricted_scan(log_likelihood, start, anchors, n_things, mass, wanted, rng)
         first += choice[i] != 1
         second += choice[i] != 0
     return choice, log_probability
+
+
+@jit
+def paired_normals(gram, spread, linear, precision, ridge):
+    """Mean and Cholesky factors of one small normal for every direction of the column side.
+
+    Direction d has precision matrix precision x spread[d] x gram + ridge I and linear term
+    precision x linear[:, d]: what is left of a Kronecker product once one side is diagonal.
+    """
+    width, n = linear.shape
+    mean, lower = np.empty((width, n)), np.zeros((width, width, n))
+    for d in range(n):
+        for a in range(width):
+            for b in range(a + 1):
+                value = precision * spread[d] * gram[a, b] + (ridge if a == b else 0.0)
+                for c in range(b):
+                    value -= lower[a, c, d] * lower[b, c, d]
+                lower[a, b, d] = math.sqrt(value) if a == b else value / lower[b, b, d]
+        for a in range(width):
+            value = precision * linear[a, d]
+            for b in range(a):
+                value -= lower[a, b, d] * mean[b, d]
+            mean[a, d] = value / lower[a, a, d]
+        _solve_above(lower, mean, d)
+    return mean, lower
+
+
+@jit
+def _solve_above(lower, vector, d):
+    """Solve with the transposed factor of direction d, in place."""
+    width = vector.shape[0]
+    for a in range(width - 1, -1, -1):
+        for b in range(a + 1, width):
+            vector[a, d] -= lower[b, a, d] * vector[b, d]
+        vector[a, d] /= lower[a, a, d]
+
+
+@jit
+def paired_draw(mean, lower, noise):
+    """A draw from every small normal of `paired_normals`, made of standard normal `noise`."""
+    out = noise.copy()
+    for d in range(mean.shape[1]):
+        _solve_above(lower, out, d)
+    return mean + out
+
+
+@jit
+def paired_log_density(weights, mean, lower):
+    """Log density of the small normals together, without the 2 pi."""
+    total = 0.0
+    for d in range(mean.shape[1]):
+        for a in range(mean.shape[0]):
+            white = 0.0
+            for b in range(a, mean.shape[0]):
+                white += lower[b, a, d] * (weights[b, d] - mean[b, d])
+            total += math.log(lower[a, a, d]) - 0.5 * white * white
+    return total
+
+
+@jit
+def logistic_options(likely, unlikely, factors, flush):
+    """Sum over a row's cells of log(P(0) + P(1) factor), for every row and option."""
+    out = np.empty((likely.shape[0], factors.shape[0]))
+    for i in range(likely.shape[0]):
+        for c in range(factors.shape[0]):
+            out[i, c] = log_partition_ratio(likely[i], unlikely[i], factors[c], flush)
+    return out
+
+
+@jit
+def logistic_curvature(choice, base, likely, unlikely, added, factors):
+    """Curvature of the quadratic bound at base + added, and curvature x base, added up by option.
+
+    The curvature is (P(1) - 1/2) / log odds; P(1) follows from the base's own odds and the factor
+    by which they change, without an exponential. A cell that was not observed has none.
+    """
+    n, m = base.shape
+    curvature, pulled = np.zeros(added.shape), np.zeros(added.shape)
+    for i in range(n):
+        c = choice[i]
+        for j in range(m):
+            share = likely[i, j] * factors[c, j]
+            x = base[i, j] + added[c, j]
+            bent = (share / (unlikely[i, j] + share) - 0.5) / x if abs(x) > 1e-6 else 0.25
+            bent = bent if likely[i, j] > 0.0 else 0.0
+            curvature[c, j] += bent
+            pulled[c, j] += bent * base[i, j]
+    return curvature, pulled
+
+
+@jit
+def poisson_options(base, values, added):
+    """Sum over a row's cells of count x log(base + added), for every row and option."""
+    n, m = base.shape
+    out = np.zeros((n, added.shape[0]))
+    for i in range(n):
+        for c in range(added.shape[0]):
+            total, product = 0.0, 1.0
+            for j in range(m):
+                count = values[i, j]
+                if count == 0:
+                    continue
+                rate = max(base[i, j] + added[c, j], _TINY)
+                if count > 3 or rate < 1e-20 or rate > 1e20:
+                    total += count * math.log(rate)
+                    continue
+                product *= rate * (rate if count > 1 else 1.0) * (rate if count > 2 else 1.0)
+                if product > 1e200 or product < 1e-200:
+                    total += math.log(product)
+                    product = 1.0
+            out[i, c] = total + math.log(product)
+    return out
+
+
+@jit
+def poisson_shares(choice, base, values, added):
+    """Counts over rates, added up by option."""
+    out = np.zeros(added.shape)
+    for i in range(base.shape[0]):
+        c = choice[i]
+        for j in range(base.shape[1]):
+            out[c, j] += values[i, j] / max(base[i, j] + added[c, j], _TINY)
+    return out

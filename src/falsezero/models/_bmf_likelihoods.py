@@ -17,12 +17,12 @@ from falsezero.kernels.bmf_augment import deal_counts, polya_gammas
 from falsezero.models._bmf_state import Cells, Gamma, State
 
 _LOG_2PI = float(np.log(2 * np.pi))
-_EM_STEPS = 6
-_NEWTON_STEPS = 5
 
 
 class WeightProposal(Protocol):
     """A distribution over some rows of W that can be drawn from and evaluated."""
+
+    mean: np.ndarray
 
     def draw(self, rng: np.random.Generator) -> np.ndarray:
         """Weights, row features x column features."""
@@ -57,6 +57,7 @@ class GammaProposal:
 
     def __init__(self, shape: np.ndarray, rate: np.ndarray):
         self.shape, self.rate = shape, rate
+        self.mean = shape / rate
 
     def draw(self, rng: np.random.Generator) -> np.ndarray:
         """Weights from the gammas."""
@@ -182,24 +183,6 @@ class Gaussian(_NormalWeights):
         rotated = linear / precision + rng.standard_normal(linear.shape) / np.sqrt(precision)
         return row_vectors @ rotated @ column_vectors.T
 
-    def propose(
-        self,
-        rows: np.ndarray,
-        columns: np.ndarray,
-        cells: Cells,
-        base: np.ndarray | float,
-        scale: float,
-        precision: float,
-    ) -> NormalProposal:
-        """Posterior of the weights of some row features, the other features' part being `base`."""
-        weight = precision * cells.observed
-        target = weight * (cells.values - base)
-        if not cells.complete:
-            return self._normal(rows, columns, weight, target, scale)
-        matrix = precision * np.kron(rows.T @ rows, columns.T @ columns)
-        matrix[np.diag_indices_from(matrix)] += scale
-        return NormalProposal(matrix, rows.T @ target @ columns)
-
     def draw_precision(
         self, state: State, cells: Cells, prior: Gamma, rng: np.random.Generator
     ) -> float:
@@ -233,8 +216,9 @@ class Logistic(_AsObserved, _NormalWeights):
         """Gibbs over every entry of `on` (eqs. 2-5)."""
         rows, basis = state.rows, state.basis
         predictor, slope = rows.on.astype(float) @ basis, cells.values @ basis.T
+        small = np.exp(-np.abs(predictor))
         kernels.logistic_scan(
-            on, rows.n_fixed, rows.mass, predictor, cells.observed, basis, slope, rng
+            on, rows.n_fixed, rows.mass, predictor, small, cells.observed, basis, slope, rng
         )
 
     def draw_weights(self, state: State, cells: Cells, rng: np.random.Generator) -> np.ndarray:
@@ -243,26 +227,6 @@ class Logistic(_AsObserved, _NormalWeights):
         weight = polya_gammas(state.predictor(), cells.observed, rng)
         target = (cells.values - 0.5) * cells.observed
         return self._normal(u, v, weight, target, state.weight_scale).draw(rng)
-
-    def propose(
-        self,
-        rows: np.ndarray,
-        columns: np.ndarray,
-        cells: Cells,
-        base: np.ndarray | float,
-        scale: float,
-        precision: float,
-    ) -> NormalProposal:
-        """Normal approximation: the quadratic bound that touches the likelihood near its mode."""
-        guess = np.zeros((rows.shape[1], columns.shape[1]))
-        for _ in range(_NEWTON_STEPS):
-            half = 0.5 * (base + rows @ guess @ columns.T)
-            safe = np.where(np.abs(half) < 1e-6, 1e-6, half)
-            weight = 0.25 * np.tanh(safe) / safe * cells.observed
-            target = (cells.values - 0.5) * cells.observed - weight * base
-            proposal = self._normal(rows, columns, weight, target, scale)
-            guess = proposal.mean.reshape(guess.shape)
-        return proposal
 
     def mean(self, predictor: np.ndarray) -> np.ndarray:
         """Probability of a one."""
@@ -303,24 +267,6 @@ class Poisson(_AsObserved):
         )
         exposure = u.T.astype(float) @ cells.observed @ v.astype(float)
         return rng.standard_gamma(1.0 + dealt) / (state.weight_scale + exposure)
-
-    def propose(
-        self,
-        rows: np.ndarray,
-        columns: np.ndarray,
-        cells: Cells,
-        base: np.ndarray | float,
-        scale: float,
-        precision: float,
-    ) -> GammaProposal:
-        """Gammas from a few rounds of expectation maximisation."""
-        rate = scale + rows.T @ cells.observed @ columns
-        guess = np.full(rate.shape, 1.0 / scale)
-        for _ in range(_EM_STEPS):
-            predictor = np.maximum(base + rows @ guess @ columns.T, 1e-300)
-            shape = 1.0 + guess * (rows.T @ (cells.values / predictor) @ columns)
-            guess = shape / rate
-        return GammaProposal(shape, rate)
 
     def weight_log_prior(self, weights: np.ndarray, scale: float) -> float:
         """Log prior of weights."""

@@ -16,49 +16,34 @@ from typing import NamedTuple
 import numpy as np
 
 from falsezero.kernels.bmf_split import restricted_scan
-from falsezero.models._bmf_likelihoods import Likelihood, WeightProposal
+from falsezero.models._bmf_likelihoods import Likelihood
+from falsezero.models._bmf_parts import KINDS, PARTS, WHOLE, Part
 from falsezero.models._bmf_state import Cells, Features, State
 
 _LAUNCH_SCANS = 3
-_PARTS = np.array([[1, 0], [0, 1], [1, 1]], dtype=float)
-"""What a row of the split feature may have: the first part, the second, or both."""
+_FIRST_STEPS, _LATER_STEPS = 5, 2
+"""Steps towards the mode of the weights: from nothing, and from a guess."""
 
 
-class _Part(NamedTuple):
-    """The rows of the table that a move is about, and all that it needs of the rest."""
+class _Move(NamedTuple):
+    """What a split and the merge that undoes it have in common."""
 
-    rows: np.ndarray
-    cells: Cells
-    base: np.ndarray
-    """Predictor of these rows without the features concerned."""
+    features: list[int]
+    pair: np.ndarray
+    """The picked rows."""
+    which: np.ndarray
+    """The rows that have any of the features."""
     anchors: np.ndarray
+    """Where the picked rows are among them."""
+    part: Part
     state: State
     likelihood: Likelihood
 
-    def propose(self, parts: np.ndarray) -> WeightProposal:
-        """Distribution of the weights of features that these rows have as `parts` says."""
-        s = self.state
-        columns = s.columns.on.astype(float)
-        return self.likelihood.propose(
-            parts, columns, self.cells, self.base, s.weight_scale, s.precision
-        )
-
-    def basis(self, weights: np.ndarray) -> np.ndarray:
-        """What features with these weights add to every column."""
-        return weights @ self.state.columns.on.T.astype(float)
-
-    def terms(self, added: np.ndarray) -> np.ndarray:
-        """Log likelihood of each row when this is added to the base."""
-        predictor = self.base + added
-        terms = self.likelihood.log_likelihood(self.cells, predictor, self.state.precision)
-        return terms.sum(axis=1)
-
-    def weigh(self, parts: np.ndarray, weights: np.ndarray | None, rng: np.random.Generator):
-        """Log of likelihood x prior / proposal for weights, drawn here if None; and the weights."""
-        proposal = self.propose(parts)
-        drawn = proposal.draw(rng) if weights is None else weights
-        value = float(self.terms(parts @ self.basis(drawn)).sum()) - proposal.log_density(drawn)
-        return value + self.likelihood.weight_log_prior(drawn, self.state.weight_scale), drawn
+    def nothing(self, options: np.ndarray) -> np.ndarray:
+        """Weights from which the way to plausible ones begins, in the part's coordinates."""
+        shape = options.shape[1], self.state.weights.shape[1]
+        typical = 1.0 / self.state.weight_scale if self.likelihood.table_kind == "count" else 0.0
+        return np.full(shape, typical)
 
 
 class _Launch(NamedTuple):
@@ -79,115 +64,143 @@ def split_merge(
     n, n_learnt = rows.learnt.shape
     if n < 2 or not n_learnt:
         return state
-    pair = rng.choice(n, size=2, replace=False)
+    first, second = int(rng.integers(n)), int(rng.integers(n - 1))
+    pair = np.array([first, second + (second >= first)])
     available = [np.flatnonzero(rows.learnt[i]) for i in pair]
     if not len(available[0]) or not len(available[1]):
         return state
-    one, other = (rows.n_fixed + int(rng.choice(each)) for each in available)
-    features = [one] if one == other else [one, other]
-    part = _concerned(state, cells, likelihood, pair, features)
-    move = _split if one == other else _merge
-    trial, ratio = move(part, rng, features)
-    if trial is None:
+    one, other = (rows.n_fixed + int(each[rng.integers(len(each))]) for each in available)
+    if one == other and rows.finite and rows.learnt.any(axis=0).all():
         return state
-    ratio += _log_picks(rows, pair) - _log_picks(trial.rows, pair)
-    return trial if np.log(rng.random()) < ratio else state
+    features = [one] if one == other else [one, other]
+    move = _concerned(state, likelihood.completed(state, cells, rng), likelihood, pair, features)
+    needed = float(np.log(rng.random()))
+    trial = (_split if one == other else _merge)(move, needed, rng)
+    return state if trial is None else trial
 
 
-def _split(
-    part: _Part, rng: np.random.Generator, features: list[int]
-) -> tuple[State | None, float]:
-    """A trial state with the feature in two, and the log acceptance ratio but for the picks."""
-    state, (feature,) = part.state, features
+def _concerned(
+    state: State, cells: Cells, likelihood: Likelihood, pair: np.ndarray, features: list[int]
+) -> _Move:
+    """The rows that have any of the features, and what is known of them without these."""
+    on = state.rows.on
+    which = np.flatnonzero(on[:, features].any(axis=1))
+    rest = on[which].astype(float)
+    rest[:, features] = 0
+    few = Cells(cells.values[which], cells.observed[which])
+    part = KINDS[likelihood.kind](state, few, rest)
+    return _Move(features, pair, which, np.searchsorted(which, pair), part, state, likelihood)
+
+
+def _split(move: _Move, needed: float, rng: np.random.Generator) -> State | None:
+    """The state with the feature in two, if the log acceptance ratio exceeds what is needed."""
+    state, (feature,) = move.state, move.features
     rows = state.rows
+    launch = _launch(move, rng)
+    choice, log_scan = _scan(move, launch, rng)
+    there, drawn = _weigh(move, PARTS, choice, None, rng)
+    here, _ = _weigh(move, WHOLE, np.zeros_like(choice), state.weights[[feature]], rng)
+    ratio = there - here - log_scan + _prior_gain(rows, choice)
+    ratio -= _log_picks(rows, move.pair, (choice[move.anchors] == 2).astype(int))
     empty = rows.n_fixed + np.flatnonzero(~rows.learnt.any(axis=0))
-    if rows.finite and not len(empty):
-        return None, 0.0
-    choice, log_scan = _scan(part, _launch(part, rng), rng)
-    parts = _PARTS[choice]
-    there, drawn = part.weigh(parts, None, rng)
-    here, _ = part.weigh(np.ones((len(parts), 1)), state.weights[[feature]], rng)
+    if rows.finite:
+        ratio += float(np.log(len(empty)))
+    if needed >= ratio:
+        return None
     if rows.finite:
         spare, on, weights = int(rng.choice(empty)), rows.on.copy(), state.weights.copy()
     else:
         spare = rows.on.shape[1]
         on = np.pad(rows.on, ((0, 0), (0, 1)))
         weights = np.pad(state.weights, ((0, 1), (0, 0)))
-    on[part.rows[:, None], [feature, spare]] = parts
+    on[move.which[:, None], [feature, spare]] = PARTS[choice]
     weights[[feature, spare]] = drawn
-    ratio = there - here - log_scan + _prior_gain(rows, parts)
-    if rows.finite:
-        ratio += float(np.log(len(empty)))
-    return state._replace(rows=rows._replace(on=on), weights=weights), ratio
+    return state._replace(rows=rows._replace(on=on), weights=weights)
 
 
-def _merge(
-    part: _Part, rng: np.random.Generator, features: list[int]
-) -> tuple[State | None, float]:
-    """A trial state with the two features in one, and the log acceptance ratio but for picks."""
-    state, (keep, drop) = part.state, features
+def _merge(move: _Move, needed: float, rng: np.random.Generator) -> State | None:
+    """The state with the two features in one, if the log acceptance ratio exceeds what is needed.
+
+    The scan that would undo the merge can but lower the ratio, its log probability being negative;
+    most merges are refused without it.
+    """
+    state, (keep, drop) = move.state, move.features
     rows = state.rows
-    parts = rows.on[part.rows[:, None], features].astype(float)
-    present = (parts @ [1, 2]).astype(np.int64) - 1
-    _, log_scan = _scan(part, _launch(part, rng), rng, present)
-    here, _ = part.weigh(parts, state.weights[features], rng)
-    there, drawn = part.weigh(np.ones((len(parts), 1)), None, rng)
+    first, second = rows.on[move.which[:, None], move.features].T.astype(np.int64)
+    choice = first + 2 * second - 1
+    here, _ = _weigh(move, PARTS, choice, state.weights[move.features], rng)
+    there, drawn = _weigh(move, WHOLE, np.zeros_like(choice), None, rng)
+    ratio = there - here - _prior_gain(rows, choice)
+    ratio -= _log_picks(rows, move.pair, -(choice[move.anchors] == 2).astype(int))
+    if rows.finite:
+        ratio -= float(np.log(1 + (~rows.learnt.any(axis=0)).sum()))
+    if needed >= ratio or needed >= ratio + _scan(move, _launch(move, rng), rng, choice)[1]:
+        return None
     on, weights = rows.on.copy(), state.weights.copy()
-    on[part.rows, keep], weights[keep] = 1, drawn
-    ratio = there - here + log_scan - _prior_gain(rows, parts)
+    on[move.which, keep], weights[keep] = 1, drawn
     if rows.finite:
         on[:, drop] = 0
         shape = 1, weights.shape[1]
-        weights[drop] = part.likelihood.prior_weights(shape, state.weight_scale, rng)
-        ratio -= float(np.log((~on[:, rows.n_fixed :].any(axis=0)).sum()))
+        weights[drop] = move.likelihood.prior_weights(shape, state.weight_scale, rng)
     else:
         on = np.ascontiguousarray(np.delete(on, drop, axis=1))
         weights = np.delete(weights, drop, axis=0)
-    return state._replace(rows=rows._replace(on=on), weights=weights), ratio
+    return state._replace(rows=rows._replace(on=on), weights=weights)
 
 
-def _concerned(
-    state: State, cells: Cells, likelihood: Likelihood, pair: np.ndarray, features: list[int]
-) -> _Part:
-    """The rows that have any of the features, and their predictor without them."""
-    on = state.rows.on
-    which = np.flatnonzero(on[:, features].any(axis=1))
-    rest = on[which].astype(float)
-    rest[:, features] = 0
-    few = Cells(cells.values[which], cells.observed[which])
-    anchors = np.searchsorted(which, pair)
-    return _Part(which, few, rest @ state.basis, anchors, state, likelihood)
-
-
-def _launch(part: _Part, rng: np.random.Generator) -> _Launch:
+def _launch(move: _Move, rng: np.random.Generator) -> _Launch:
     """A split that some restricted scans have made plausible, from a random start."""
-    choice = rng.integers(3, size=len(part.rows))
-    choice[part.anchors] = 0, 1
-    for _ in range(_LAUNCH_SCANS):
-        weights = part.propose(_PARTS[choice]).draw(rng)
-        choice, _ = _scan(part, _Launch(choice, weights), rng)
-    return _Launch(choice, part.propose(_PARTS[choice]).draw(rng))
+    choice = rng.integers(3, size=len(move.which))
+    choice[move.anchors] = 0, 1
+    guess = move.nothing(PARTS)
+    for scan in range(_LAUNCH_SCANS + 1):
+        proposal = move.part.propose(PARTS, choice, guess, _LATER_STEPS)
+        guess = proposal.mean.reshape(guess.shape)
+        launch = _Launch(choice, proposal.draw(rng))
+        if scan < _LAUNCH_SCANS:
+            choice, _ = _scan(move, launch, rng)
+    return launch
 
 
 def _scan(
-    part: _Part, launch: _Launch, rng: np.random.Generator, wanted: np.ndarray = _NOTHING
+    move: _Move, launch: _Launch, rng: np.random.Generator, wanted: np.ndarray = _NOTHING
 ) -> tuple[np.ndarray, float]:
     """One restricted Gibbs scan, free or made to arrive at what is `wanted`."""
-    rows = part.state.rows
-    options = [part.terms(added) for added in _PARTS @ part.basis(launch.weights)]
-    log_likelihood = np.column_stack(options)
+    rows = move.state.rows
+    terms = np.ascontiguousarray(move.part.terms(PARTS, launch.weights))
+    uniforms = rng.random(0 if len(wanted) else len(terms))
     return restricted_scan(
-        log_likelihood, launch.choice, part.anchors, len(rows.on), rows.mass, wanted, rng
+        terms, launch.choice, move.anchors, len(rows.on), rows.mass, wanted, uniforms
     )
 
 
-def _prior_gain(rows: Features, parts: np.ndarray) -> float:
+def _weigh(
+    move: _Move,
+    options: np.ndarray,
+    choice: np.ndarray,
+    weights: np.ndarray | None,
+    rng: np.random.Generator,
+) -> tuple[float, np.ndarray]:
+    """Log of likelihood x prior / proposal for weights, drawn here if None; and the weights."""
+    part = move.part
+    proposal = part.propose(options, choice, move.nothing(options), _FIRST_STEPS)
+    drawn = proposal.draw(rng) if weights is None else part.inside(weights)
+    value = part.terms(options, drawn)[np.arange(len(choice)), choice].sum()
+    value -= proposal.log_density(drawn)
+    prior = move.likelihood.weight_log_prior(drawn, move.state.weight_scale)
+    return float(value) + prior, part.outside(drawn)
+
+
+def _prior_gain(rows: Features, choice: np.ndarray) -> float:
     """Log prior of the two parts against the one feature (and, in the finite model, a spare)."""
-    before = [len(parts), 0] if rows.finite else [len(parts)]
-    gain = rows.column_log_prior(parts.sum(axis=0)).sum()
+    n = len(choice)
+    before = [n, 0] if rows.finite else [n]
+    after = [n - np.count_nonzero(choice == 1), n - np.count_nonzero(choice == 0)]
+    gain = rows.column_log_prior(np.array(after, dtype=float)).sum()
     return float(gain - rows.column_log_prior(np.array(before, dtype=float)).sum())
 
 
-def _log_picks(rows: Features, pair: np.ndarray) -> float:
-    """Log of how many pairs of features the two picked rows could have offered."""
-    return float(np.log(rows.learnt[pair].sum(axis=1, dtype=float)).sum())
+def _log_picks(rows: Features, pair: np.ndarray, gained: np.ndarray) -> float:
+    """Log of how many features the two picked rows offer after a move, over how many before."""
+    before = rows.learnt[pair].sum(axis=1, dtype=float)
+    return float(np.log((before + gained) / before).sum())
