@@ -136,8 +136,9 @@ def collapsed_gibbs(X: Any, k: int, passes: int) -> Fit:
     """Collapsed Gibbs, one shard, draws of the second half averaged."""
     from falsezero import DiscretePCA
 
-    thin = max(1, passes // 20)
-    options = {"warmup": passes - 10 * thin, "n_draws": 10, "thin": thin, "random_state": 0}
+    draws = max(1, min(10, passes // 2))
+    thin = max(1, passes // (2 * draws))
+    options = {"warmup": passes - draws * thin, "n_draws": draws, "thin": thin, "random_state": 0}
     options |= {"inference": "collapsed_gibbs", "alpha": ALPHA, "eta": ETA, "n_jobs": 1}
     return lambda: DiscretePCA(k, **options).fit(X)
 
