@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import falsezero as fz
+from falsezero.explorer.page import _PRECISIONS
 
 from .conftest import farthest
 
@@ -26,6 +27,25 @@ def test_numbers_are_those_of_denoise(open_page, path, model, spoilt) -> None:
     assert farthest(page, spoilt, fz.denoise(model, spoilt).probability) < GREY_LEVEL
 
 
+@pytest.mark.parametrize("precision", _PRECISIONS, ids=str)
+def test_however_small_the_page_it_holds_the_table(
+    open_page, monkeypatch, tmp_path, model, spoilt, precision
+) -> None:
+    monkeypatch.setattr("falsezero.explorer.page._PRECISIONS", (precision,))
+    page = open_page(fz.explore(model, spoilt, tmp_path / "explore.html"))
+    ones = page.evaluate(
+        """() => {
+          const {fit} = document.querySelector("#falsezero").explorer, found = [];
+          fit.cells.forEach((code, at) => code && found.push([Math.floor(at / fit.t), at % fit.t]));
+          return found.map(([r, c]) => [fit.rows[r], fit.columns[c]]);
+        }"""
+    )
+    rows, columns = np.nonzero(spoilt.to_numpy())
+    expected = zip(spoilt.rows[rows], spoilt.columns[columns].astype(str), strict=True)
+    assert sorted(map(tuple, ones)) == sorted(expected)
+    assert farthest(page, spoilt, fz.denoise(model, spoilt).probability) < GREY_LEVEL
+
+
 def test_sliders_are_keep(open_page, path, model, spoilt) -> None:
     page = open_page(path)
     keep = fz.find_phantoms(model).keep
@@ -34,6 +54,30 @@ def test_sliders_are_keep(open_page, path, model, spoilt) -> None:
         keep[k] = value
     expected = fz.denoise(model, spoilt, keep=keep).probability
     assert farthest(page, spoilt, expected) < GREY_LEVEL
+
+
+def test_many_moves_do_not_add_up_to_an_error(open_page, path, model, spoilt) -> None:
+    page = open_page(path)
+    keep = np.linspace(0.2, 1, 10).round(2)
+    page.evaluate(
+        """async (keep) => {
+          const {sliders, fit} = document.querySelector("#falsezero").explorer;
+          const move = ({slider}, value) => {
+            slider.value = value;
+            slider.dispatchEvent(new Event("input"));
+          };
+          for (let i = 0; i < 400; i++) {
+            move(sliders[i % 10], 0.5 + 0.5 * Math.sin(i));
+            fit.probability(i, 0);
+            if (i % 10 === 0) await new Promise(requestAnimationFrame);
+          }
+          keep.forEach((value, k) => move(sliders[k], value));
+        }""",
+        keep.tolist(),
+    )
+    expected = fz.denoise(model, spoilt, keep=keep).probability
+    assert farthest(page, spoilt, expected) < GREY_LEVEL
+    assert page.locator("#fz-which").inner_text().split()[0] in page.locator(".count").inner_text()
 
 
 def test_one_component_alone(open_page, path, model, spoilt) -> None:
@@ -94,11 +138,13 @@ def test_the_table_answers_to_the_keyboard(open_page, path) -> None:
     page = open_page(path)
     canvas = page.locator("#fz-table")
     canvas.focus()
+    where = "document.querySelector('#falsezero').explorer.picture.cursor"
+    row, column = page.evaluate(where)
+    said = page.locator("#fz-why").inner_text()
     for key in ("ArrowDown", "ArrowDown", "ArrowRight", "+", "+", "Enter"):
         page.keyboard.press(key)
-    cursor = page.evaluate("document.querySelector('#falsezero').explorer.picture.cursor")
-    assert cursor == [1, 1]
-    assert page.locator("#fz-why strong").count() == 1
+    assert page.evaluate(where) == [row + 2, column + 1]
+    assert page.locator("#fz-why").inner_text() != said
     assert page.evaluate("document.querySelector('#falsezero').explorer.picture.zoom") > 2
     page.keyboard.press("0")
     assert page.evaluate("document.querySelector('#falsezero').explorer.picture.zoom") == 1
@@ -112,7 +158,7 @@ def test_everything_has_a_name_for_screen_readers(open_page, path) -> None:
     assert "<digits> & co" in page.locator("h1").inner_text()
     headings = ["Components", "Table", "What to doubt", "Why this cell?"]
     assert page.locator("h2").all_inner_texts() == headings
-    assert "explains this table (1,797 rows, 64 columns" in page.locator("header").inner_text()
+    assert "a table of 1,797 rows and 64 columns" in page.locator("header").inner_text()
     unnamed = [line for line in tree.splitlines() if re.search(r"- (button|slider|radio)$", line)]
     assert unnamed == []
 

@@ -1,12 +1,16 @@
 // The page where an analyst moves P(u|k) and watches the table. No dependency, no network.
 // `render({model, el})` has anywidget's shape: `model.get("payload")` is the packed fit.
 
-import { Fit, unpack } from "./fit.js";
-import { bar, components, doubts, h, head, likely, percent, reason, strongest, table } from "./layout.js";
+import { Fit } from "./fit.js";
+import { answer, bar, components, doubts, h, head, likely, line, percent, reason, strongest, table } from "./layout.js";
 import { Picture, many } from "./picture.js";
+import { unpack } from "./unpack.js";
 
 // Milliseconds that one frame of a moving slider may take.
-const FRAME = 14;
+const FRAME = 9;
+// Milliseconds of it that the search for doubtful cells may take; it goes on in the next frame.
+const LOOK = 3;
+const LISTED = 100;
 
 class Page {
   constructor(fit, el) {
@@ -23,12 +27,13 @@ class Page {
       { className: "said", "aria-live": "polite" },
       "Point at a cell, or press an arrow key in the table.",
     );
-    this.why = h(
-      "div",
-      { id: "fz-why", "aria-live": "polite" },
-      h("p", {}, "Click a cell of the table or a line of the list."),
-    );
+    this.why = h("div", { id: "fz-why", "aria-live": "polite" }, h("p", {}, "Click a cell of the table."));
+    this.which = h("dd", { id: "fz-which" });
+    this.sure = h("dd");
+    this.nOnes = fit.cells.reduce((sum, code) => sum + (code === 1), 0);
+    this.nZeros = fit.cells.reduce((sum, code) => sum + (code === 0), 0);
     this.body = h("tbody");
+    this.lines = [];
     this.count = h("p", { className: "count", role: "status" });
     this.picture = new Picture(fit, this.canvas);
     el.classList.add("falsezero");
@@ -43,8 +48,10 @@ class Page {
       ),
     );
     this.listen();
-    this.picture.draw();
     this.list();
+    const first = this.lines[0]?.cell;
+    if (first) this.explain(...first, false);
+    this.picture.draw();
   }
 
   listen() {
@@ -66,7 +73,7 @@ class Page {
       this.draw();
     });
     canvas.addEventListener("pointerup", (event) => {
-      if (grip && !grip.moved && at(event)) this.explain(...at(event));
+      if (grip && !grip.moved && at(event)) this.answer(...at(event));
       grip = null;
     });
     canvas.addEventListener(
@@ -102,7 +109,7 @@ class Page {
       this.say(...to);
     } else if (event.key in zooms) picture.zoomBy(zooms[event.key], ...(picture.cursor ?? []));
     else if (event.key === "0") picture.whole();
-    else if (event.key === "Enter" && picture.cursor) this.explain(...picture.cursor);
+    else if (event.key === "Enter" && picture.cursor) this.answer(...picture.cursor);
     else return;
     event.preventDefault();
     this.draw();
@@ -117,7 +124,7 @@ class Page {
 
   slide(k, value) {
     this.fit.move(k, value);
-    this.sliders[k].shown.textContent = percent(value);
+    this.sliders[k].say(value);
     this.moving ??= requestAnimationFrame(() => {
       this.moving = null;
       const began = performance.now(),
@@ -127,9 +134,20 @@ class Page {
       this.budget = Math.max(40, 0.5 * Math.min(this.budget, 1e6) + 0.5 * ideal);
       clearTimeout(this.resting);
       this.resting = setTimeout(() => this.rest(), 500);
-      // The list may take a tenth of the time, no more.
-      if (performance.now() - this.listed.at > 10 * this.listed.took) this.list();
+      this.searchOn();
     });
+  }
+
+  // While a slider moves, the list follows as fast as the picture leaves time for it.
+  searchOn() {
+    const until = performance.now() + LOOK;
+    this.search ??= this.fit.search(this.value, this.least, LISTED);
+    while (performance.now() < until) {
+      const { done, value } = this.search.next();
+      if (!done) continue;
+      this.search = null;
+      return this.write(value);
+    }
   }
 
   rest() {
@@ -143,50 +161,49 @@ class Page {
     this.fit.setAll(keep);
     keep.forEach((value, k) => {
       this.sliders[k].slider.value = value;
-      this.sliders[k].shown.textContent = percent(value);
+      this.sliders[k].say(value);
     });
     this.rest();
   }
 
   list() {
-    const began = performance.now(),
-      { fit, value, least } = this;
-    const { count, cells } = fit.doubtful(value, least, 100);
+    this.search = null;
+    this.write(this.fit.doubtful(this.value, this.least, LISTED));
+  }
+
+  // Lines are made once and written over: a list that is built anew in every frame costs frames.
+  write({ count, cells }) {
+    const { fit, value, least, lines } = this;
     const word = value ? "one" : "zero";
     const nothing = fit.keep.every((x) => x === 0)
       ? "Every component is switched off: keep at least one."
       : fit.link === "convex" && fit.keep.every((x) => x === 1)
         ? `Every component is kept, so nothing is taken for noise and no ${word} is doubted.`
-        : `No ${word} is doubted by ${least} or more.`;
+        : `No ${word} is wrong with a probability of ${percent(least)} or more.`;
     this.count.textContent = count
-      ? `${many(count, word)} ${count === 1 ? "is" : "are"} probably wrong${count > cells.length ? `; the ${cells.length} most doubtful:` : ":"}`
+      ? `${many(count, word)} ${count === 1 ? "is" : "are"} doubtful${count > cells.length ? `; these ${cells.length} most of all:` : ":"}`
       : nothing;
-    this.body.replaceChildren(
-      ...cells.map(([r, c, doubt]) =>
-        h(
-          "tr",
-          {},
-          h(
-            "td",
-            {},
-            h(
-              "button",
-              {
-                type: "button",
-                onclick: () => {
-                  this.picture.show(r, c);
-                  this.explain(r, c);
-                },
-              },
-              fit.rows[r],
-            ),
-          ),
-          h("td", {}, fit.columns[c]),
-          h("td", { className: "number" }, likely(doubt)),
-        ),
-      ),
-    );
-    this.listed = { at: performance.now(), took: performance.now() - began };
+    while (lines.length < cells.length) {
+      lines.push(line((r, c) => this.point(r, c)));
+      this.body.append(lines.at(-1).row);
+    }
+    lines.forEach((entry, i) => {
+      const [r, c, doubt] = cells[i] ?? [];
+      entry.show(cells[i] && [r, c], fit.rows[r], fit.columns[c], likely(doubt));
+    });
+    answer(this, count);
+  }
+
+  // A line of the list was chosen: bring its cell into sight, and say why.
+  point(r, c) {
+    this.picture.show(r, c);
+    this.answer(r, c);
+  }
+
+  // On a narrow page the reason stands below what was clicked.
+  answer(r, c) {
+    this.explain(r, c);
+    this.why.parentElement.scrollIntoView({ block: "nearest" });
   }
 
   nameOf(r, c) {
@@ -207,37 +224,21 @@ class Page {
   explain(r, c, draw = true) {
     const { fit } = this,
       code = fit.cells[r * fit.t + c],
-      p = fit.probability(r, c),
+      word = code ? "one" : "zero",
+      p = likely(fit.probability(r, c)),
       { made, against } = fit.causes(r, c);
     this.explained = this.picture.cursor = [r, c];
-    const about = (k) =>
-      fit.kinds[k] !== "content"
-        ? " (noise)"
-        : fit.image_shape
-          ? ""
-          : `: ${strongest(fit.A[k], 3)
-              .map((i) => fit.columns[i])
-              .join(", ")}`;
-    const name = (k) => `component ${k + 1}${about(k)}`;
-    const bars = (shares) => strongest(shares, 4, 0.005).map((k) => bar(shares[k], name(k)));
+    const bars = (shares) => strongest(shares, 4, 0.005).map((k) => bar(shares[k], this.about(k)));
     const lines = [
-      h(
-        "p",
-        {},
-        h("strong", {}, this.nameOf(r, c)),
-        `: ${this.state(r, c)}. By the components you keep, a one has probability ${likely(p)}.`,
-      ),
+      h("p", {}, h("strong", {}, this.nameOf(r, c)), `: ${this.state(r, c)}.`),
+      h("p", {}, `The components that you keep expect a one here with a probability of ${p}.`),
     ];
-    const word = code ? "one" : "zero";
     if (code < 2 && fit.link === "convex") {
-      const noise = fit.noise(r, c),
-        doubt = fit.doubt(r, c);
+      const doubt = fit.doubt(r, c),
+        told = `this ${word} is wrong with a probability of ${likely(doubt)}`;
       lines.push(
-        h(
-          "p",
-          {},
-          `The chance that what you took out made this ${word}: ${likely(noise)}. Together: this ${word} is wrong with probability ${likely(doubt)}${doubt >= 0.5 ? `, so it is a doubtful ${word}.` : "."}`,
-        ),
+        h("p", {}, `What you took out made this ${word} with a probability of ${likely(fit.noise(r, c))}.`),
+        h("p", {}, "Both together: ", h("strong", {}, told), doubt >= 0.5 ? `, so it is a doubtful ${word}.` : "."),
         h("h3", {}, `What made this ${word}?`),
         bars(made),
         h("h3", {}, `What speaks for a ${code ? "zero" : "one"}?`),
@@ -247,6 +248,14 @@ class Page {
     this.why.replaceChildren(...lines.flat());
     this.say(r, c);
     if (draw) this.draw();
+  }
+
+  // A component in a few words: its strongest columns, or that it is noise.
+  about(k) {
+    const { fit } = this,
+      noise = { white: " (makes zeros only)", black: " (makes ones only)" }[fit.kinds[k]];
+    const names = strongest(fit.A[k], 3).map((c) => fit.columns[c]);
+    return `component ${k + 1}${noise ?? (fit.image_shape ? "" : `: ${names.join(", ")}`)}`;
   }
 
   download() {
@@ -278,9 +287,13 @@ class Page {
   }
 }
 
-export async function render({ model, el }) {
-  el.explorer = new Page(new Fit(await unpack(model.get("payload"))), el);
+export function show(packed, el) {
+  el.explorer = new Page(new Fit(packed), el);
   el.dataset.ready = "yes";
+}
+
+export async function render({ model, el }) {
+  show(await unpack(model.get("payload")), el);
 }
 
 export default { render };

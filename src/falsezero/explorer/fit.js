@@ -1,80 +1,10 @@
 // The packed fit -> the probability of every cell, kept up to date while sliders move.
 
-// -- unpacking ------------------------------------------------------------------------------------
-
-const DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz!#$%,()*+-;.=/?@^_:{|}~";
-
-export async function unpack(text) {
-  const blank = text.indexOf(" ");
-  const packed = fromBase85(text.slice(blank + 1)).subarray(0, Number(text.slice(0, blank)));
-  const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("deflate-raw"));
-  const bytes = new Uint8Array(await new Response(stream).arrayBuffer());
-  const size = new DataView(bytes.buffer).getUint32(0, true);
-  const fit = JSON.parse(new TextDecoder().decode(bytes.subarray(4, 4 + size)));
-  let at = 4 + size;
-  for (const { name, type, count } of fit.sections) {
-    const width = type === "bytes" ? 1 : type === "planes2" ? 2 : 4;
-    fit[name] = joinPlanes(bytes.subarray(at, (at += width * count)), count, width);
-  }
-  return fit;
-}
-
-function fromBase85(text) {
-  const value = new Uint8Array(128);
-  for (let i = 0; i < 85; i++) value[DIGITS.charCodeAt(i)] = i;
-  const bytes = new Uint8Array((text.length / 5) * 4);
-  const view = new DataView(bytes.buffer);
-  for (let i = 0, at = 0; i < text.length; at += 4) {
-    let word = 0;
-    for (let j = 0; j < 5; j++) word = word * 85 + value[text.charCodeAt(i++)];
-    view.setUint32(at, word);
-  }
-  return bytes;
-}
-
-// Numbers come as planes of bytes, the high ones first: like bytes side by side pack better.
-function joinPlanes(bytes, count, width) {
-  if (width === 1) return bytes;
-  const numbers = new Uint32Array(count);
-  for (let p = 0; p < width; p++)
-    for (let i = 0; i < count; i++) numbers[i] = numbers[i] * 256 + bytes[p * count + i];
-  return numbers;
-}
-
-// Cells as gaps between them: 255 means "255 further, and go on".
-function fillGaps(cells, gaps, code) {
-  let at = -1;
-  for (const gap of gaps) {
-    at += gap;
-    if (gap < 255) cells[++at] = code;
-  }
-}
-
-function readCells({ bitmap, ones, missing }, count) {
-  const cells = new Uint8Array(count);
-  if (bitmap) for (let i = 0; i < count; i++) cells[i] = (bitmap[i >> 3] >> (7 - (i & 7))) & 1;
-  else fillGaps(cells, ones, 1);
-  fillGaps(cells, missing, 2);
-  return cells;
-}
-
-function readFactors(packed, name, count, width) {
-  const [range, levels, shift, power] = ["range", "levels", "shift", "power"].map(
-    (what) => packed[`${name}_${what}`],
-  );
-  const codes = packed[`${name}s`];
-  return Array.from({ length: count }, (_, i) =>
-    Float64Array.from(
-      codes.subarray(i * width, (i + 1) * width),
-      (code) => range * (code / levels - shift) ** power,
-    ),
-  );
-}
-
-// -- arithmetic -----------------------------------------------------------------------------------
+import { readCells, readFactors } from "./unpack.js";
 
 const SURE = 1 - 1e-9;
 const OFTEN = 200;
+const STEP = 50;
 
 // Probabilities of every cell, kept up to date while the sliders move. `sum` holds, per cell, what
 // adds up over components: kept probability (convex), -log(1 - p) (noisy-or), or a score.
@@ -90,8 +20,8 @@ export class Fit {
     this.kinds = packed.kinds;
     this.preset = packed.keep;
     this.keep = packed.kinds.map(() => 1);
-    this.rows = packed.rows;
-    this.columns = packed.columns;
+    this.rows = Array.from(packed.rows, String);
+    this.columns = Array.from(packed.columns, String);
     this.row_group = packed.row_group;
     this.column_group = packed.column_group;
     this.importance = packed.importance;
@@ -100,7 +30,7 @@ export class Fit {
     this.title = packed.title;
     this.base = packed.base;
     this.trace = packed.trace;
-    this.cells = readCells(packed, n * t);
+    this.cells = readCells(packed);
     this.W = readFactors(packed, "weight", k, n);
     this.A = readFactors(packed, "component", k, t);
     this.convex = this.link === "convex";
@@ -235,20 +165,20 @@ export class Fit {
 
   // Cells of this recorded value that are doubted by at least `least`, best first.
   doubtful(value, least, most = Infinity) {
-    const { n, t, cells, sum } = this,
-      found = [],
-      counts = new Uint32Array(513),
-      sign = value ? -1 : 1;
-    for (let r = 0; r < n; r++) {
-      const reach = sign * this.level(r, value ? 1 - least : least),
-        end = (r + 1) * t;
-      for (let at = r * t; at < end; at++) {
-        if (cells[at] !== value || sign * sum[at] < reach) continue;
-        const doubt = this.doubtAt(r, at);
-        if (doubt < least) continue;
-        counts[Math.floor(512 * doubt)]++;
-        found.push([r, at - r * t, doubt]);
-      }
+    const search = this.search(value, least, most);
+    for (;;) {
+      const { done, value: found } = search.next();
+      if (done) return found;
+    }
+  }
+
+  // The same in small steps, for a page that has a picture to draw in between.
+  *search(value, least, most) {
+    const found = [],
+      counts = new Uint32Array(513);
+    for (let r = 0; r < this.n; r++) {
+      this.searchRow(r, value, least, found, counts);
+      if (r % STEP === STEP - 1) yield;
     }
     let bin = 512,
       above = counts[512];
@@ -256,6 +186,20 @@ export class Fit {
     const best = found.filter((cell) => cell[2] >= bin / 512);
     best.sort((a, b) => b[2] - a[2] || a[0] - b[0] || a[1] - b[1]);
     return { count: found.length, cells: best.slice(0, Math.min(most, best.length)) };
+  }
+
+  searchRow(r, value, least, found, counts) {
+    const { t, cells, sum } = this,
+      sign = value ? -1 : 1,
+      reach = sign * this.level(r, value ? 1 - least : least),
+      end = (r + 1) * t;
+    for (let at = r * t; at < end; at++) {
+      if (cells[at] !== value || sign * sum[at] < reach) continue;
+      const doubt = this.doubtAt(r, at);
+      if (doubt < least) continue;
+      counts[Math.floor(512 * doubt)]++;
+      found.push([r, at - r * t, doubt]);
+    }
   }
 
   // Which component made the recorded value (all weights), and which speak for a one or a zero.

@@ -7,9 +7,8 @@ export const percent = (x) =>
 // No fit of a table makes a probability certain, whatever rounding says.
 export const likely = (x) => (x > 0.99 ? ">99 %" : percent(x));
 const KIND = {
-  content: "content",
-  white: "makes zeros only: stands for what was missed",
-  black: "makes ones only: stands for what was added",
+  white: "Makes zeros only, as omissions do",
+  black: "Makes ones only, as false entries do",
 };
 
 export function h(tag, options = {}, ...children) {
@@ -40,42 +39,90 @@ export const bar = (share, text) =>
 
 export function head(page) {
   const { fit } = page,
-    noisy = (kind) => [...fit.kinds.keys()].filter((k) => fit.kinds[k] === kind);
+    ask = (question, said) => [h("dt", {}, question), said];
+  return h(
+    "header",
+    {},
+    h("h1", {}, fit.title),
+    h(
+      "p",
+      {},
+      `A zero can mean two things: not there, or there and missed. This page tells them apart in a table of ${many(fit.n, "row")} and ${many(fit.t, "column")} with ${many(page.nOnes, "one")} and ${many(page.nZeros, "zero")}.`,
+    ),
+    h(
+      "dl",
+      {},
+      ask("Which zeros are doubtful?", page.which),
+      ask("Why?", h("dd", {}, why(fit))),
+      ask("How sure is that?", page.sure),
+      ask("What next?", h("dd", {}, next(fit))),
+    ),
+  );
+}
+
+function why(fit) {
+  const of = (kind) => [...fit.kinds.keys()].filter((k) => fit.kinds[k] === kind),
+    white = of("white"),
+    black = of("black");
   const does = (list, what) =>
-    (list.length > 1 ? `components ${list.map((k) => k + 1).join(", ")} make` : `component ${list[0] + 1} makes`) + ` ${what}`;
-  const stands = (list, what) =>
-    list.length > 1
-      ? `They stand for what ${what}, so they start`
-      : `It stands for what ${what}, so it starts`;
-  const white = noisy("white"),
-    black = noisy("black"),
-    ones = fit.cells.reduce((a, b) => a + (b === 1), 0);
+    (list.length > 1 ? `Components ${list.map((k) => k + 1).join(", ")} make` : `Component ${list[0] + 1} makes`) + ` ${what}`;
   const lines = [
-    `A zero in a table can mean two things: not there, or there and missed. The model explains this table (${many(fit.n, "row")}, ${many(fit.t, "column")}, ${percent(ones / fit.cells.length)} ones) by ${many(fit.k, "component")}: sets of columns that tend to occur together.`,
+    `The table is described by ${many(fit.k, "component")}: sets of columns that tend to be one together.`,
   ];
   if (white.length)
     lines.push(
-      `Here ${does(white, "zeros in every column")}. ${stands(white, "was missed")} switched off; what the others then expect, but nobody recorded, is drawn in orange: the doubtful zeros.`,
+      `${does(white, "zeros in every column, as omissions do")}. Take that out (its slider is at 0 %), and the others expect ones where zeros were recorded.`,
     );
   if (black.length)
     lines.push(
-      `Here ${does(black, "ones in nearly every column")}. ${stands(black, "was added by mistake")} switched off; ones that nothing else expects are drawn in purple: the doubtful ones.`,
+      `${does(black, "ones in nearly every column, as false entries do")}. Take that out, and nothing expects some of the recorded ones: the doubtful ones, in purple.`,
     );
   if (!white.length && !black.length)
     lines.push(
       fit.link === "convex"
-        ? "No component looks like noise here, so no zero is doubted yet. Switch off a component that you take for noise, and see which zeros it was hiding."
+        ? "A zero is doubted where a component that makes nothing but zeros is behind it. None of these is like that, so they count as content."
         : "A zero is doubtful where the components together expect a one.",
     );
-  lines.push(
-    "A doubtful zero deserves a second look, not a correction: the model knows only what occurs together in this table.",
-  );
-  return h("header", {}, h("h1", {}, fit.title), h("p", {}, lines.join(" ")));
+  return lines.join(" ");
+}
+
+function next(fit) {
+  const noisy = fit.kinds.some((kind) => kind !== "content");
+  if (!noisy && fit.link === "convex")
+    return "Set a component that you take for noise to 0 % and see which zeros it was hiding. Noise often shows as a component of its own, so a fit with one component more is worth a try.";
+  return "Choose a line of the list to see its reason. Look again at the surest ones where you can: a doubtful zero deserves a second look, not a correction. The whole list can be downloaded.";
+}
+
+// The answers that change with the sliders.
+export function answer(page, count) {
+  const { fit, least, nOnes, nZeros, value } = page;
+  if (value) return;
+  const all = fit.link === "convex" && fit.keep.every((x) => x === 1),
+    noisy = fit.kinds.some((kind) => kind !== "content");
+  page.which.textContent = count
+    ? `${many(count, "zero")} of ${nZeros.toLocaleString("en")} (${percent(count / nZeros)}): each is wrong with a probability of ${percent(least)} or more. In the picture they are orange; the list begins with the surest.`
+    : all
+      ? `None: ${noisy ? "every component is kept, so nothing is taken for noise" : "no component looks like noise"}.`
+      : `None with a probability of ${percent(least)} or more.`;
+  page.sure.textContent = count
+    ? `${tooMany(count, nOnes)}The probabilities hold if the components are right. They know what occurs together in this table, and nothing else: not what is rare, new, or was never looked for.`
+    : "It is no proof that every zero is true: omissions that strike all rows and columns alike leave few traces.";
+}
+
+function tooMany(count, nOnes) {
+  if (count <= nOnes / 2) return "";
+  const what =
+    count > nOnes
+      ? "more zeros are doubted than ones were recorded"
+      : `${many(count, "doubtful zero")} stand against ${many(nOnes, "recorded one")}`;
+  return `Not very, for a single cell: ${what}. `;
 }
 
 export function components(page) {
   const { fit } = page;
-  const button = (text, keep) => h("button", { type: "button", onclick: () => page.setAll(keep()) }, text);
+  const button = (text, title, keep) =>
+    h("button", { type: "button", title, onclick: () => page.setAll(keep()) }, text);
+  const noisy = fit.kinds.some((kind) => kind !== "content");
   page.sliders = [];
   return h(
     "section",
@@ -84,13 +131,15 @@ export function components(page) {
     h(
       "p",
       {},
-      "Each slider says how much you believe in a component: 100 % keeps it, 0 % takes it out as noise.",
+      `${fit.image_shape ? "Dark pixels" : "Bars"} say how often a component makes a one${fit.image_shape ? "" : ", for its strongest columns"}. The slider says how far you believe in it: 100 % keeps it, 0 % takes it out as noise.`,
     ),
     h(
       "div",
       { className: "buttons" },
-      button("Noise out", () => fit.preset),
-      button("Keep all", () => fit.kinds.map(() => 1)),
+      noisy
+        ? button("Take noise out", "Components that make zeros only, or ones only, to 0 %; all others to 100 %", () => fit.preset)
+        : [],
+      button("Keep all", "Every component to 100 %", () => fit.kinds.map(() => 1)),
     ),
     fit.kinds.map((kind, k) => card(page, kind, k)),
   );
@@ -99,7 +148,7 @@ export function components(page) {
 function card(page, kind, k) {
   const { fit } = page,
     top = strongest(fit.A[k], 6);
-  const shown = h("output", { htmlFor: `fz-keep-${k}` }, percent(fit.keep[k]));
+  const shown = h("output", { htmlFor: `fz-keep-${k}` });
   const slider = h("input", {
     type: "range",
     id: `fz-keep-${k}`,
@@ -110,7 +159,12 @@ function card(page, kind, k) {
   });
   slider.addEventListener("input", () => page.slide(k, Number(slider.value)));
   slider.addEventListener("change", () => page.rest());
-  page.sliders.push({ slider, shown });
+  const say = (value) => {
+    shown.textContent = percent(value);
+    slider.setAttribute("aria-valuetext", percent(value));
+  };
+  say(fit.keep[k]);
+  page.sliders.push({ slider, say });
   const picture = fit.image_shape ? [thumbnail(page, k)] : [];
   const scale = fit.link === "convex" || fit.link === "noisy-or" ? 1 : Math.max(...fit.A[k], 1e-9);
   return h(
@@ -121,7 +175,7 @@ function card(page, kind, k) {
       {},
       h("span", { className: "swatch", style: `background:${hue(k, fit.k)}`, "aria-hidden": "true" }),
       `Component ${k + 1}`,
-      h("small", {}, ` ${percent(fit.importance[k])} of the weight`),
+      h("small", {}, ` ${fit.link === "convex" ? "made " : ""}${percent(fit.importance[k])} of ${fit.link === "convex" ? "cells" : "the weight"}`),
     ),
     kind === "content" ? [] : h("p", { className: "kind" }, KIND[kind]),
     fit.image_shape ? picture : top.map((c) => bar(fit.A[k][c] / scale, fit.columns[c])),
@@ -171,6 +225,7 @@ export function table(page) {
         checked: view === page.picture.view,
         onchange: () => {
           page.picture.view = view;
+          legend(page);
           page.draw();
         },
       }),
@@ -192,8 +247,8 @@ export function table(page) {
       text,
     );
   const at = () => page.picture.cursor ?? [];
-  const key = (name, text) =>
-    h("span", { className: "key" }, h("span", { className: `patch ${name}`, "aria-hidden": "true" }), text);
+  page.legend = h("p", { className: "legend" });
+  legend(page);
   return h(
     "section",
     { className: "table", "aria-labelledby": "fz-table-title" },
@@ -207,25 +262,40 @@ export function table(page) {
         { className: "buttons" },
         zoom("−", "Zoom out", () => page.picture.zoomBy(1 / 1.6, ...at())),
         zoom("+", "Zoom in", () => page.picture.zoomBy(1.6, ...at())),
-        zoom("All", "Show the whole table", () => page.picture.whole()),
+        zoom("Whole table", "Show the whole table", () => page.picture.whole()),
       ),
     ),
-    h(
-      "p",
-      { className: "legend" },
-      key("ink", "one"),
-      key("missed", "doubtful zero: recorded 0, expected 1"),
-      key("extra", "doubtful one: recorded 1, expected 0"),
-      key("unknown", "not observed"),
-      "Pale: unexpected, but not doubted.",
-    ),
+    page.legend,
     page.canvas,
     page.said,
     h(
       "p",
       { id: "fz-keys", className: "hint" },
-      "Rows and columns are sorted by their strongest component (coloured edges). Drag to move, Ctrl and wheel to zoom. With the keyboard: arrows move from cell to cell, + and − zoom, 0 shows all, Enter explains.",
+      "Rows and columns are sorted by the component that is strongest in them (coloured edges). Click a cell to learn why; drag to move, Ctrl and wheel to zoom. With the keyboard: arrows move from cell to cell, + and − zoom, 0 shows all, Enter explains.",
     ),
+  );
+}
+
+// What the colours mean in the view that is shown.
+function legend(page) {
+  const { cells } = page.fit,
+    key = (name, text) =>
+      h("span", { className: "key" }, h("span", { className: `patch ${name}`, "aria-hidden": "true" }), text);
+  const unknown = cells.includes(2) ? [key("unknown", "not observed")] : [];
+  page.legend.replaceChildren(
+    ...{
+      original: () => [key("ink", "one"), key("paper", "zero"), ...unknown],
+      probability: () => [key("scale", "probability of a one by the components you keep, 0 % to 100 %")],
+      denoised: () => [key("ink", "one is more probable"), key("paper", "zero is more probable")],
+      differences: () => [
+        key("agreed", "one, as expected"),
+        key("missed", "doubtful zero"),
+        key("extra", "doubtful one"),
+        key("pale-missed", "zero, one expected: no doubt"),
+        key("pale-extra", "one, not expected: no doubt"),
+        ...unknown,
+      ],
+    }[page.picture.view](),
   );
 }
 
@@ -250,16 +320,17 @@ export function doubts(page) {
   const least = h("input", {
     type: "number",
     id: "fz-least",
-    min: 0.05,
-    max: 1,
-    step: 0.05,
-    value: page.least,
+    min: 5,
+    max: 100,
+    step: 5,
+    value: Math.round(100 * page.least),
     onchange: () => {
-      page.least = Math.min(1, Math.max(0.05, Number(least.value) || 0.5));
-      least.value = page.least;
+      page.least = Math.min(100, Math.max(5, Number(least.value) || 50)) / 100;
+      least.value = Math.round(100 * page.least);
       page.list();
     },
   });
+  const heads = ["Row", "Column", "Wrong with probability"];
   return h(
     "section",
     { className: "doubts", "aria-labelledby": "fz-doubts" },
@@ -268,9 +339,10 @@ export function doubts(page) {
       "div",
       { className: "tools" },
       h("fieldset", {}, h("legend", {}, "List"), radios),
-      h("label", { htmlFor: "fz-least" }, "at least ", least),
+      h("label", { htmlFor: "fz-least" }, "that are wrong with at least ", least, " %"),
     ),
     page.count,
+    h("button", { type: "button", onclick: () => page.download() }, "Download all as CSV"),
     h(
       "div",
       { className: "scroll", tabIndex: 0, role: "region", "aria-label": "Doubtful cells" },
@@ -283,14 +355,29 @@ export function doubts(page) {
           h(
             "tr",
             {},
-            ["Row", "Column", "Probability"].map((t) => h("th", { scope: "col" }, t)),
+            heads.map((text) => h("th", { scope: "col" }, text)),
           ),
         ),
         page.body,
       ),
     ),
-    h("button", { type: "button", onclick: () => page.download() }, "Download all as CSV"),
   );
+}
+
+// A line of the list, to be written over.
+export function line(choose) {
+  const entry = { cell: null },
+    name = h("button", { type: "button", title: "Show this cell and its reason", onclick: () => choose(...entry.cell) }),
+    column = h("td"),
+    number = h("td", { className: "number" });
+  const write = (element, text) => element.textContent !== text && (element.textContent = text);
+  entry.row = h("tr", {}, h("td", {}, name), column, number);
+  entry.show = (cell, ...texts) => {
+    entry.cell = cell ?? null;
+    entry.row.hidden = !cell;
+    if (cell) [name, column, number].forEach((element, i) => write(element, texts[i]));
+  };
+  return entry;
 }
 
 export function reason(page) {

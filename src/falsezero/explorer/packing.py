@@ -19,16 +19,17 @@ _PLAIN = bytes.maketrans(b"&<>`", b",./:")
 class Precision:
     """How many steps a number may take.
 
-    Weights are stored as their fourth root. Taking out a component that has nearly all of a row
-    magnifies the errors of the others by what they were divided by, and the root makes steps small
-    where weights are small. With 1023 steps for weights and 255 for components a probability is
-    right to 1/255 where at least a tenth of the row is kept. Weights below `floor` are dropped:
-    they matter only to an analyst who takes nearly everything else of a row away.
+    Weights are stored as a root. Taking out a component that has nearly all of a row magnifies the
+    errors of the others by what they were divided by, and a root makes steps small where weights
+    are small. Weights below `floor` are dropped: they matter only to an analyst who takes nearly
+    everything else of a row away. Without noise a probability is right to 1/255 at every precision
+    that is used; at the coarsest, to 2/255 where a row loses its largest component.
     """
 
     weights: int
     components: int
     floor: float = 0.0
+    root: int = 4
 
 
 @dataclass
@@ -78,11 +79,14 @@ def pack(bundle: Bundle) -> str:
     """Text for a page: the number of bytes, a blank, and the deflated bytes in base 85."""
     sections, parts = [], []
     for name, array in bundle.arrays.items():
-        width = 1 if array.dtype == np.uint8 else 2 if array.max(initial=0) < 65536 else 4
+        most = int(array.max(initial=0))
+        width = 1 if most < 256 else 2 if most < 65536 else 4
         kind = {1: "bytes", 2: "planes2", 4: "planes4"}[width]
         sections.append({"name": name, "type": kind, "count": int(array.size)})
         parts.append(_planes(array.ravel(), width))
-    header = json.dumps({**bundle.header, "sections": sections}, ensure_ascii=False).encode()
+    header = json.dumps(
+        {**bundle.header, "sections": sections}, ensure_ascii=False, separators=(",", ":")
+    ).encode()
     deflate = zlib.compressobj(9, zlib.DEFLATED, -15, 9)
     data = len(header).to_bytes(4, "little") + header + b"".join(parts)
     packed = deflate.compress(data) + deflate.flush()

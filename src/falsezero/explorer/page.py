@@ -13,8 +13,9 @@ import numpy as np
 
 from falsezero.analysis.ordering import by_strongest
 from falsezero.data.validate import labels_of
+from falsezero.explorer.cells import code_cells
 from falsezero.explorer.links import Factors, factors_of
-from falsezero.explorer.packing import Bundle, Precision, gaps_of, pack, quantise
+from falsezero.explorer.packing import Bundle, Precision, pack, quantise
 from falsezero.inference.checkpoint import write_atomically
 from falsezero.io import check_target
 from falsezero.plot._kinds import keep_of, kinds_of
@@ -23,13 +24,13 @@ __all__ = ["explore", "explorer_html"]
 
 _MOST_CELLS = 20_000_000
 _MOST_BYTES = 400_000
-_BITMAP_FROM = 0.1
-"""Share of ones from which a bit a cell packs better than the gaps between ones."""
+_SCRIPTS = ("unpack.js", "fit.js", "picture.js", "layout.js", "explorer.js")
 _PRECISIONS = (
     Precision(65535, 65535),
     Precision(1023, 255),
     Precision(1023, 255, floor=1e-5),
     Precision(511, 255, floor=1e-5),
+    Precision(319, 255, floor=1e-4, root=2),
 )
 """The finest that makes a page below `_MOST_BYTES` is taken; the last one in any case."""
 
@@ -94,9 +95,9 @@ def explorer_html(
             f"The explorer shows at most {_MOST_CELLS:,} cells, but the table has {n_cells:,}; "
             "hand over some of its rows, such as table.select(rows=slice(0, 1000))."
         )
-    contents = _contents(model, table, image_shape)
+    contents = _contents(model, table, title, image_shape)
     for precision in _PRECISIONS:
-        page = _fill(title, pack(_bundle(*contents, precision, title)))
+        page = _fill(title, pack(_bundle(*contents, precision)))
         if len(page.encode()) < _MOST_BYTES:
             break
     return page
@@ -104,14 +105,15 @@ def explorer_html(
 
 def _fill(title: str, payload: str) -> str:
     return string.Template(_file("template.html")).substitute(
-        title=html.escape(title), style=_file("explorer.css"), module=_module(), payload=payload
+        title=html.escape(title), unpack=_script("unpack.js"), payload=payload
     )
 
 
-def _module() -> str:
-    """The page's modules as one: in the order of their imports, which are then not needed."""
-    text = "\n".join(_file(name) for name in ("fit.js", "picture.js", "layout.js", "explorer.js"))
-    return re.sub(r"^import [^;]*;\n", "", text, flags=re.MULTILINE)
+def _script(*names: str) -> str:
+    """Modules as one, in the order of their imports, without what only their readers need."""
+    text = "\n".join(_file(name) for name in names)
+    text = re.sub(r"^import [^;]*;\n", "", text, flags=re.MULTILINE)
+    return re.sub(r"^ *(//.*\n)?", "", text, flags=re.MULTILINE)
 
 
 def _file(name: str) -> str:
@@ -119,9 +121,9 @@ def _file(name: str) -> str:
 
 
 def _contents(
-    model: Any, table: Any, image_shape: tuple[int, int] | None
-) -> tuple[Factors, np.ndarray, dict[str, Any], np.ndarray]:
-    """Factors, cell codes, a header and column places, all in the order of the page."""
+    model: Any, table: Any, title: str, image_shape: tuple[int, int] | None
+) -> tuple[Factors, np.ndarray, Bundle]:
+    """Factors, cell codes and all that does not depend on precision, in the order of the page."""
     labels = labels_of(model, table)
     parts = list(model.weights_by_block(table))
     codes = np.concatenate([block.codes for block, _ in parts])
@@ -129,23 +131,39 @@ def _contents(
     kinds = kinds_of(model)
     keep = keep_of(kinds)
     rows, columns, *groups = by_strongest(factors.weights, factors.components, keep)
-    header = {
-        "link": factors.link,
-        "kinds": kinds.tolist(),
-        "keep": keep.tolist(),
-        "rows": [str(label) for label in labels[0][rows]],
-        "columns": [str(label) for label in labels[1][columns]],
-        "row_group": groups[0].tolist(),
-        "column_group": groups[1].tolist(),
-        "importance": _importance(factors).round(4).tolist(),
-        "image_shape": None if image_shape is None else [int(side) for side in image_shape],
-    }
+    common = Bundle(
+        {
+            "title": title,
+            "shape": [int(side) for side in codes.shape],
+            "link": factors.link,
+            "kinds": kinds.tolist(),
+            "keep": keep.tolist(),
+            "row_group": groups[0].tolist(),
+            "column_group": groups[1].tolist(),
+            "importance": _importance(factors).round(4).tolist(),
+            "image_shape": None if image_shape is None else [int(side) for side in image_shape],
+            "code": _script(*_SCRIPTS),
+            "style": _file("explorer.css"),
+        }
+    )
+    _name(common, "rows", labels[0][rows])
+    _name(common, "columns", labels[1][columns])
+    if image_shape is not None:
+        common.arrays["pixel"] = columns.astype(np.uint32)
     ordered = factors._replace(
         weights=factors.weights[rows],
         components=factors.components[:, columns],
         base=factors.base[columns],
     )
-    return ordered, codes[np.ix_(rows, columns)], header, columns
+    return ordered, codes[np.ix_(rows, columns)], common
+
+
+def _name(bundle: Bundle, what: str, labels: np.ndarray) -> None:
+    """Labels as text, or as numbers where they are: those take half the room."""
+    if labels.dtype.kind in "iu" and 0 <= labels.min(initial=0) <= labels.max(initial=0) < 2**32:
+        bundle.arrays[what] = labels.astype(np.uint32)
+    else:
+        bundle.header[what] = [str(label) for label in labels]
 
 
 def _importance(factors: Factors) -> np.ndarray:
@@ -154,28 +172,14 @@ def _importance(factors: Factors) -> np.ndarray:
     return total / max(float(total.sum()), 1e-300)
 
 
-def _bundle(
-    factors: Factors,
-    codes: np.ndarray,
-    header: dict[str, Any],
-    columns: np.ndarray,
-    precision: Precision,
-    title: str,
-) -> Bundle:
-    """Everything the page unpacks, in one order."""
+def _bundle(factors: Factors, codes: np.ndarray, common: Bundle, precision: Precision) -> Bundle:
+    """Everything the page unpacks."""
     large = np.where(np.abs(factors.weights) < precision.floor, 0.0, factors.weights)
-    weights, how_weights = quantise(large.T, precision.weights, power=4)
-    components, how_components = quantise(factors.components, precision.components)
-    ones = codes == 1
-    arrays = {"weights": weights, "components": components, "missing": gaps_of(codes == 2)}
-    if ones.mean() > _BITMAP_FROM:
-        arrays["bitmap"] = np.packbits(ones)
-    else:
-        arrays["ones"] = gaps_of(ones)
-    if header["image_shape"]:
-        arrays["pixel"] = columns.astype(np.uint32)
-    how = {f"weight_{name}": value for name, value in how_weights.items()}
-    how |= {f"component_{name}": value for name, value in how_components.items()}
-    shape = [int(side) for side in codes.shape]
-    small = {"base": factors.base.round(6).tolist(), "trace": factors.trace.tolist()}
-    return Bundle({**header, **how, **small, "title": title, "shape": shape}, arrays)
+    weights = quantise(large.T, precision.weights, power=precision.root)
+    components = quantise(factors.components, precision.components)
+    cells, how = code_cells(codes, weights, components)
+    how |= {f"weight_{name}": value for name, value in weights[1].items()}
+    how |= {f"component_{name}": value for name, value in components[1].items()}
+    how |= {"base": factors.base.round(6).tolist(), "trace": factors.trace.tolist()}
+    arrays = {"weights": weights[0], "components": components[0], **cells}
+    return Bundle({**common.header, **how}, {**common.arrays, **arrays})

@@ -9,7 +9,8 @@ const rgb = (text) =>
     .match(/[\d.]+/g)
     .slice(0, 3)
     .map(Number);
-export const many = (n, one, more = one + "s") => `${n.toLocaleString("en")} ${n === 1 ? one : more}`;
+const grouped = new Intl.NumberFormat("en");
+export const many = (n, one, more = one + "s") => `${grouped.format(n)} ${n === 1 ? one : more}`;
 export const hue = (k, count) => `hsl(${Math.round((360 * k) / count + 205) % 360} 55% 50%)`;
 const shorten = (text, length) => (text.length > length ? text.slice(0, length - 1) + "…" : text);
 
@@ -51,30 +52,40 @@ function addAgreeing(cells, sum, half, count, bin, ink, differing) {
   return found;
 }
 
-// A row of pixels from what was gathered for it.
-function mix({ ink, missed, extra, unknown, tinted }, across, deep, words, at, shades, tint) {
+// A row of pixels from what was gathered for it, each as one number in the byte order of every machine
+// that runs a browser. Rare differences must not drown in the mean of a pixel: the root lifts them.
+function mix({ ink, missed, extra, unknown, tinted }, across, deep, words, at, shades, colours) {
+  const { paper, ink: dark, missed: orange, extra: purple, unknown: grey } = colours;
+  const [r0, g0, b0] = paper,
+    [r1, g1, b1] = dark.map((value, j) => value - paper[j]),
+    [r2, g2, b2] = grey.map((value, j) => value - paper[j]);
   for (let x = 0; x < across.length; x++) {
-    const share = 1 / (across[x] * deep);
-    words[at + x] = tinted[x]
-      ? tint(ink[x] * share, missed[x] * share, extra[x] * share, unknown[x] * share)
-      : shades[(255 * ink[x] * share + 0.5) | 0];
+    const share = 1 / (across[x] * deep),
+      i = ink[x] * share;
+    if (!tinted[x]) {
+      words[at + x] = shades[(255 * i + 0.5) | 0];
+      continue;
+    }
+    const m = Math.sqrt(missed[x] * share),
+      e = Math.sqrt(extra[x] * share),
+      u = unknown[x] * share,
+      part = 1 / Math.max(1, m + e),
+      rest = 1 - part * (m + e),
+      pm = part * m,
+      pe = part * e;
+    const r = rest * (r0 + i * r1 + u * r2) + pm * orange[0] + pe * purple[0],
+      g = rest * (g0 + i * g1 + u * g2) + pm * orange[1] + pe * purple[1],
+      b = rest * (b0 + i * b1 + u * b2) + pm * orange[2] + pe * purple[2];
+    words[at + x] = (255 << 24) | (b << 16) | (g << 8) | r;
   }
 }
 
-// Shares of ink and colours -> a pixel as one number, in the byte order of every machine that runs a
-// browser. Rare differences must not drown in the mean of a pixel: the root lifts them.
-function tinter({ paper, ink, missed: orange, extra: purple, unknown: grey }) {
-  return (i, missed, extra, u) => {
-    const m = Math.sqrt(missed),
-      e = Math.sqrt(extra),
-      part = 1 / Math.max(1, m + e);
-    let word = 255;
-    for (let j = 2; j >= 0; j--) {
-      const value = paper[j] + i * (ink[j] - paper[j]) + u * (grey[j] - paper[j]);
-      word = (word << 8) | (value + part * (m * (orange[j] - value) + e * (purple[j] - value)));
-    }
-    return word;
-  };
+// What paper becomes with more and more ink, 0 to 255.
+function shadesOf({ paper, ink }) {
+  const shade = (i, j) => Math.floor(paper[j] + (i / 255) * (ink[j] - paper[j]));
+  return Uint32Array.from({ length: 256 }, (_, i) =>
+    (255 << 24) | (shade(i, 2) << 16) | (shade(i, 1) << 8) | shade(i, 0),
+  );
 }
 
 export class Picture {
@@ -266,15 +277,13 @@ export class Picture {
     const wide = Math.max(1, Math.min(c1 - c0, Math.round(width * scale)));
     const high = Math.max(1, Math.min(r1 - r0, Math.round(height * scale), budget));
     const deepest = Math.max(1, Math.floor(budget / high));
-    Object.assign(this.image, { width: wide, height: high });
     const pen = this.image.getContext("2d"),
-      pixels = pen.createImageData(wide, high);
+      pixels = this.pixelsOf(pen, wide, high);
     const bin = Uint16Array.from({ length: c1 - c0 }, (_, i) => Math.floor((i * wide) / (c1 - c0)));
     const across = new Float32Array(wide),
       parts = {},
       words = new Uint32Array(pixels.data.buffer);
-    const tint = tinter(this.colours);
-    const shades = Uint32Array.from({ length: 256 }, (_, i) => tint(i / 255, 0, 0, 0));
+    const shades = shadesOf(this.colours);
     for (const x of bin) across[x]++;
     for (const name of ["ink", "missed", "extra", "unknown"]) parts[name] = new Float32Array(wide);
     parts.tinted = new Uint8Array(wide);
@@ -284,9 +293,18 @@ export class Picture {
         deep = Math.min(deepest, end - r);
       for (let i = 0; i < deep; i++) this.gather(r + i, c0, c1, bin, parts);
       r = end;
-      mix(parts, across, deep, words, y * wide, shades, tint);
+      mix(parts, across, deep, words, y * wide, shades, this.colours);
     }
     pen.putImageData(pixels, 0, 0);
+  }
+
+  // The same memory from frame to frame while the size stays.
+  pixelsOf(pen, wide, high) {
+    if (this.pixels?.width !== wide || this.pixels.height !== high) {
+      Object.assign(this.image, { width: wide, height: high });
+      this.pixels = pen.createImageData(wide, high);
+    }
+    return this.pixels;
   }
 
   // Add one row to the pixels it falls into. The loops are the hot ones: plain arrays, few branches.
