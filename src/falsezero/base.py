@@ -201,9 +201,9 @@ class FactorModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         return self._labelled(self._expected(weights), X, names)
 
     def reweigh(self, weights: np.ndarray, keep: Any = None) -> np.ndarray:
-        """Renormalise row weights after the analyst's word `keep`, P(u|k) or P(u|k, row).
+        """Share row weights out anew after the analyst's word `keep`, P(u|k) or P(u|k, row).
 
-        A row that had all its weight on removed components gets the average weights of the
+        The sum of a row's weights stays what it was. A row that had all its weight on removed components gets the average weights of the
         training rows on what is kept: nothing better is known of it.
         """
         if keep is None:
@@ -218,7 +218,7 @@ class FactorModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
             raise ValueError("keep= needs probabilities in [0, 1] and must keep some component.")
         average = self.row_weights_.mean(axis=0) + np.finfo(float).tiny
         kept = (weights + _TRACE * average) * keep
-        return kept / kept.sum(axis=1, keepdims=True)
+        return kept * (weights.sum(axis=1, keepdims=True) / kept.sum(axis=1, keepdims=True))
 
     def score(self, X: Any, y: Any = None) -> float:
         """Mean of `score_samples` over the rows; larger is better."""

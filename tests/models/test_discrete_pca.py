@@ -419,6 +419,15 @@ def test_a_chain_begins_with_rows_as_components():
 
 
 @quiet
+def test_without_a_component_a_row_expects_as_many_tokens():
+    counts, _ = corpus(40)
+    fit = DiscretePCA(3, model="gamma-poisson", random_state=0).fit(counts)
+    with_all, without = fit.reconstruct(counts), fit.reconstruct(counts, keep=[0, 1, 1])
+    np.testing.assert_allclose(without.sum(axis=1), with_all.sum(axis=1), rtol=1e-6)
+    assert np.abs(without - with_all).max() > 1
+
+
+@quiet
 def test_threads_and_blocks_change_nothing():
     counts, _ = corpus(200)
     fits = [
