@@ -13,7 +13,7 @@ import falsezero as fz
 from falsezero.data.errors import FileReadError
 from falsezero.report.page import _some_rows
 from falsezero.report.study import study
-from falsezero.report.words import distrust, summary
+from falsezero.report.words import answers, distrust
 
 mpl.use("Agg")
 
@@ -38,9 +38,11 @@ def page(finds, tmp_path_factory) -> str:
 def test_the_report_says_what_was_found(page) -> None:
     text = re.sub(r'srcdoc="[^"]*"|base64,[^"]*', "", page)
     assert "<title>Which zeros are real? finds &amp; gaps</title>" in text
-    assert "240 rows and 30 columns" in text
+    assert "240 rows, 30 columns" in text
     assert "4 components did best" in text
-    assert re.search(r"component \d \(weight \d\d %\) makes zeros in nearly every column", text)
+    assert re.search(r"component \d, behind \d\d % of all cells, makes zeros in nearly every", text)
+    for question in ("Which zeros are doubtful?", "Why?", "How sure is that?", "What next?"):
+        assert f"<dt>{question}</dt>" in text
     assert re.search(r"[\d,]+ zeros are more probably an omission than true", text)
     assert "site &lt;" in text
     assert "of 3</td>" in text
@@ -88,7 +90,10 @@ def test_votes_count_the_fits_that_agree(finds) -> None:
     assert [m.objective_ for m in found.restarts] == sorted(
         (m.objective_ for m in found.restarts), reverse=True
     )
-    assert any("component" in line for line in summary(found))
+    said = answers(found)
+    full = (votes == len(found.as_good)).sum()
+    assert f"{len(votes):,} of " in said["Which zeros are doubtful?"]
+    assert f"All of these doubt {full:,} of the {len(votes):,}" in said["How sure is that?"]
 
 
 def make_study(**changes):
@@ -100,6 +105,7 @@ def make_study(**changes):
     table = SimpleNamespace(shape=(1000, 100), n_ones=5000)
     settings = {
         "table": table,
+        "selection": None,
         "restarts": [model] * 5,
         "as_good": [model] * 5,
         "model": model,
@@ -111,6 +117,10 @@ def make_study(**changes):
     return SimpleNamespace(**{**settings, **changes})
 
 
+def chosen(best: int) -> SimpleNamespace:
+    return SimpleNamespace(table={"n_components": np.arange(4, 9)}, best=best)
+
+
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
@@ -118,6 +128,9 @@ def make_study(**changes):
         ({"as_good": [0]}, "Only one of 5 random starts"),
         ({"as_good": [0, 0]}, "Only 2 of 5 random starts"),
         ({"agreement": 0.5}, "agree on only 50 %"),
+        ({"selection": chosen(8)}, "8, is the largest that was tried"),
+        ({"selection": chosen(4)}, "4, is the smallest that was tried"),
+        ({"selection": chosen(5)}, "Nothing stands out"),
         ({"undecided": np.array([0])}, "Component 1 was called noise by a narrow margin"),
         ({"undecided": np.array([1])}, "Component 2 was called content by a narrow margin"),
         ({"model": SimpleNamespace(converged_=False)}, "had not settled"),

@@ -61,14 +61,14 @@ def factors_of(model: Any, weights: np.ndarray) -> Factors:
     """The link whose arithmetic gives this model's own answer, found by trying.
 
     A page that disagreed with the model would be worse than no page, so a link is taken only where
-    it reproduces what the model expects of some rows, and of a row without any weight, after an
-    analyst's word on the components.
+    it reproduces what the model expects of some rows, and of one that has all its weight on what is
+    taken out, after an analyst's word on the components.
     """
     components = np.asarray(model.components_, dtype=float)
     n_components, n_columns = components.shape
     some = weights[np.linspace(0, len(weights) - 1, min(_LOOK_AT, len(weights)), dtype=int)]
-    some = np.vstack([some, np.zeros(n_components)]).astype(float)
-    keep = np.linspace(0.25, 1, n_components)
+    some = np.vstack([some, np.arange(n_components) == 0]).astype(float)
+    keep = np.linspace(1, 0, n_components)[::-1]
     if type(model).reconstruct is FactorModel.reconstruct:
         expected = np.asarray(model._expected(model.reweigh(some, keep)), dtype=float)
         for link, compute in _LINKS.items():

@@ -68,6 +68,7 @@ class ComponentBarsDisplay(Display):
             panel.set(xlim=(0, 1), ylim=(top - 0.4, -0.6))
             panel.spines[["top", "right"]].set_visible(False)
             word = "" if kind == "content" else f"\n{KIND_WORD[kind]}"
-            panel.set_title(f"component {k + 1} ({self.weights[k]:.0%}){word}", fontsize=9)
+            share = f"{self.weights[k]:.0%} of all cells".replace("%", " %")
+            panel.set_title(f"component {k + 1}, {share}{word}", fontsize=9)
         self.figure_.supxlabel("probability of a one", fontsize=9)
         return self

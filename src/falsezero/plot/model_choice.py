@@ -11,11 +11,11 @@ from falsezero.plot._canvas import COLOURS, Display
 __all__ = ["ModelChoiceDisplay"]
 
 _WORDS = {
-    "cells": "mean log probability of hidden cells",
-    "rows": "mean log likelihood of rows left out",
-    "aic": "AIC (smaller is better)",
-    "bic": "BIC (smaller is better)",
-    "evidence": "bound on the log evidence",
+    "cells": "how well hidden cells were foretold\n(mean log probability, higher is better)",
+    "rows": "how well rows left out were foretold\n(mean log likelihood, higher is better)",
+    "aic": "AIC (lower is better)",
+    "bic": "BIC (lower is better)",
+    "evidence": "bound on the log evidence\n(higher is better)",
 }
 
 
@@ -37,7 +37,7 @@ class ModelChoiceDisplay(Display):
     --------
     >>> display = ModelChoiceDisplay([2, 3, 4], [-3.0, -2.5, -2.6], [0.1, 0.1, 0.1], best=3)
     >>> display.plot().ax_.get_title()
-    '3 components'
+    'best: 3 components'
     """
 
     def __init__(
@@ -69,7 +69,7 @@ class ModelChoiceDisplay(Display):
         )
         at = self.n_components == self.best
         ax.plot(self.best, self.score[at][0], "o", ms=13, mfc="none", mec=COLOURS[5], mew=2)
-        ax.set_title(f"{self.best} component{'s' if self.best != 1 else ''}", fontsize=10)
+        ax.set_title(f"best: {self.best} component{'s' if self.best != 1 else ''}", fontsize=10)
         ax.set(xlabel="number of components", ylabel=_WORDS.get(self.criterion, self.criterion))
         ax.xaxis.get_major_locator().set_params(integer=True)
         ax.spines[["top", "right"]].set_visible(False)

@@ -80,12 +80,18 @@ class PhantomWeightDisplay(Display):
                 linewidths=0,
                 marker=markers[i % len(markers)],
                 color=KIND_COLOUR[self.kinds[k]] if i == 0 else COLOURS[(i + 1) % len(COLOURS)],
-                label=f"component {k + 1}, correlation {correlation:.2f}",
+                label=f"component {k + 1}, correlation {correlation:.2f}".replace(
+                    "-", "\N{MINUS SIGN}"
+                ),
             )
         if not self.weights:
             ax.text(0.5, 0.5, "no component is noise", transform=ax.transAxes, ha="center")
         else:
             ax.legend(frameon=False, fontsize=8)
-        ax.set(xlabel="ones in the row", ylabel="weight of the noise component", ylim=(-0.03, 1.03))
+        ax.set(
+            xlabel="ones in the row",
+            ylabel="weight of the noise component (0 to 1)",
+            ylim=(-0.03, 1.03),
+        )
         ax.spines[["top", "right"]].set_visible(False)
         return self

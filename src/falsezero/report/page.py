@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import html
 import io
+import re
 import string
 from collections import Counter
 from collections.abc import Iterable
@@ -30,7 +31,7 @@ from falsezero.plot import (
     PhantomWeightDisplay,
 )
 from falsezero.report.study import Study, study
-from falsezero.report.words import assumptions, count, distrust, percent, summary
+from falsezero.report.words import answers, assumptions, count, distrust, percent, varied
 
 __all__ = ["write_report"]
 
@@ -119,14 +120,14 @@ def _html(found: Study, title: str, image_shape: tuple[int, int] | None) -> str:
     if sample is not found.table:
         frame = f"<p>The explorer holds {count(len(sample), 'row')} of them.</p>{frame}"
     parts = [
-        f'<div class="answer">{_paragraphs(summary(found))}</div>',
-        _choice(found),
-        _components(found, image_shape),
-        _ordered(found),
-        _noise(found),
+        _questions(answers(found)),
         _absences(found),
         _presences(found),
         '<h2 id="distrust">What to distrust</h2>' + _list(distrust(found)),
+        _components(found, image_shape),
+        _noise(found),
+        _ordered(found),
+        _choice(found),
         '<h2 id="assumptions">What this rests on</h2>' + _list(assumptions(found)),
     ]
     return string.Template(template).substitute(
@@ -153,24 +154,31 @@ def _choice(found: Study) -> str:
         "rows": "Some rows were left out, and each model was asked how probable they are.",
     }.get(name, "The fit was weighed against the number of parameters it needs.")
     text = (
-        f"{held_out} {count(best, 'component')} did best. More components than needed follow "
-        "chance; fewer blur what is different. Where the error bars overlap, neighbours are as "
-        "good, and the explorer can be made for them too."
+        f"{held_out} {count(best, 'component')} did best. More than needed follow chance; fewer "
+        "blur what is different. Where the error bars overlap, neighbours are as good: ask for one "
+        "of them with `-k` and see whether the doubtful zeros stay the same."
     )
+    better = "higher is better" if name in ("cells", "rows") else "lower is better"
     picture = _figure(
         ModelChoiceDisplay.from_selection(found.selection),
-        f"Criterion against the number of components; the choice, {best}, is ringed.",
+        f"How well each number of components did ({better}); the choice, {best}, is ringed.",
     )
-    return f"<h2>How many components</h2><p>{text}</p>{picture}"
+    return f"<h2>How many components</h2><p>{_text(text)}</p>{picture}"
 
 
 def _components(found: Study, image_shape: tuple[int, int] | None) -> str:
     if image_shape is None:
         display: Any = ComponentBarsDisplay.from_estimator(found.model, found.table, top=10)
-        text = "The columns that each component makes most often, with the probability of a one."
+        text = (
+            "The ten columns that each component makes a one most often, and how often. In the "
+            "titles: the share of all cells that it is behind. Orange and pink: noise."
+        )
     else:
         display = ComponentImagesDisplay.from_estimator(found.model, image_shape)
-        text = "Each component as an image, dark where it makes a one; frames mark noise."
+        text = (
+            "Each component as an image, dark where it makes a one, with the share of all cells "
+            "that it is behind. Noise is framed."
+        )
     return f"<h2>The components</h2>{_figure(display, text)}"
 
 
@@ -178,10 +186,15 @@ def _ordered(found: Study) -> str:
     sample = _some_rows(found.table, _MOST_DRAWN)
     display = OrderedTableDisplay.from_estimator(found.model, sample)
     part = "" if sample is found.table else f" ({count(len(sample), 'row')} of it)"
+    doubted = (
+        "Orange: zeros where a one is expected; purple: ones that are not expected"
+        if len(found.phantoms.content) < len(found.phantoms.kinds)
+        else "No component is noise here, so the coloured cells are exceptions, not doubtful"
+    )
     text = (
         f"The table{part} with rows and columns sorted by their strongest component: as recorded, "
-        "as the model sees it without noise, and rounded. Orange cells were recorded as zeros and "
-        "are expected to be ones; purple cells were recorded as ones and are not expected."
+        f"as the components expect it without noise, and that rounded. {doubted}. A one that is "
+        "not expected is most often a rare find."
     )
     return f"<h2>The table, sorted</h2>{_figure(display, text)}"
 
@@ -190,10 +203,14 @@ def _noise(found: Study) -> str:
     if not len(found.phantoms.white) and not len(found.phantoms.black):
         return ""
     display = PhantomWeightDisplay.from_estimator(found.model, found.table)
-    said = ", ".join(f"{r:.2f} (component {k + 1})" for k, r in display.correlations.items())
+    said = ", ".join(
+        f"{r:.2f} (component {k + 1})".replace("-", "\N{MINUS SIGN}")
+        for k, r in display.correlations.items()
+    )
     text = (
-        "If a component stands for omissions, rows with few ones should carry much of it. One dot "
-        f"a row; the correlation is {said}. Near −1 speaks for omissions, near 0 against."
+        "If a component stands for omissions, rows with few ones should owe more of their cells to "
+        f"it. One dot a row; the correlation is {said}. Near \N{MINUS SIGN}1 speaks for omissions, "
+        "near 0 against."
     )
     return f"<h2>Is it noise?</h2>{_figure(display, text)}"
 
@@ -203,27 +220,18 @@ def _absences(found: Study) -> str:
     if not found.absences:
         return f"{head}<p>No zero is more probably an omission than true.</p>"
     total, fits = len(found.absences), len(found.as_good)
-    shown = found.absences.take(_varied(found.absences["column"]))
+    shown = found.absences.take(varied(found.absences["column"], _A_COLUMN, _LISTED))
     text = (
         f"{count(total, 'zero is', 'zeros are')} more probably an omission than true"
         f"{f'; the most doubtful, at most {_A_COLUMN} a column' if total > len(shown) else ''}. "
-        "<b>Probability</b>: noise made this zero, and the content of its row expects a one. "
-        "<b>Because of</b>: the components that expect it, with their strongest columns. "
-        f"<b>Votes</b>: of {count(fits, 'fit')} of the same quality, how many doubt it."
+        "<b>Probability</b>: how probable it is that the zero is wrong, because noise made it and "
+        "the rest of its row speaks for a one. "
+        "<b>Because of</b>: the component that expects the one, with its strongest columns. "
+        f"<b>Votes</b>: of {count(fits, 'fit')} that describe the table equally well, how many "
+        "doubt this zero."
     )
     votes = [f"{v} of {fits}" for v in shown["votes"].tolist()]
     return f"{head}<p>{text}</p>{_doubt_table(found, shown, votes)}{_most_missed(found)}"
-
-
-def _varied(columns: np.ndarray) -> list[int]:
-    """Positions of the first entries, no column more than a few times."""
-    seen: Counter[Any] = Counter()
-    chosen = []
-    for i, column in enumerate(columns.tolist()):
-        seen[column] += 1
-        if seen[column] <= _A_COLUMN:
-            chosen.append(i)
-    return chosen[:_LISTED]
 
 
 def _most_missed(found: Study) -> str:
@@ -276,12 +284,18 @@ def _cause(found: Study, text: str) -> str:
     return f"component {k + 1}: {', '.join(str(found.table.columns[i]) for i in best)}"
 
 
-def _paragraphs(lines: list[str]) -> str:
-    return "".join(f"<p>{html.escape(line)}</p>" for line in lines)
+def _questions(said: dict[str, str]) -> str:
+    pairs = "".join(f"<dt>{_text(q)}</dt><dd>{_text(a)}</dd>" for q, a in said.items())
+    return f'<dl class="answer">{pairs}</dl>'
+
+
+def _text(line: str) -> str:
+    """Plain text as HTML; what stands between backticks is to be typed."""
+    return re.sub(r"`([^`]*)`", r"<code>\1</code>", html.escape(line))
 
 
 def _list(lines: list[str]) -> str:
-    return "<ul>" + "".join(f"<li>{html.escape(line)}</li>" for line in lines) + "</ul>"
+    return "<ul>" + "".join(f"<li>{_text(line)}</li>" for line in lines) + "</ul>"
 
 
 def _figure(display: Any, caption: str) -> str:
