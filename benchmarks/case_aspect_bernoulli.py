@@ -87,7 +87,7 @@ def _iteration(n_rows: int, n_columns: int, k: int, n_jobs: int) -> dict[str, An
         theirs.append(timed(rival, 1)[0] / 60)
     case = f"{OURS} {n_rows} x {n_columns}, K={k}, {IN_WORDS[n_jobs]}"
     values = float(np.median(ours)), float(np.median(theirs))
-    headline = f"`{OURS}`, {n_rows} x {n_columns}, {k} components: an iteration"
+    headline = f"`{OURS}`, {n_rows} x {n_columns}, K={k}: an iteration"
     quantity = "seconds an iteration"
     return row(case, OURS, RIVAL, quantity, *values, threads=n_jobs, headline=headline)
 
@@ -143,7 +143,7 @@ def _to_equal_likelihood(
         note = f"log likelihood {model.log_likelihood_ / X.size:.4f} against {target / X.size:.4f}"
         line = row(
             case, OURS, RIVAL, "seconds to the rival's likelihood", seconds, theirs, note,
-            threads=n_jobs, headline=f"`{OURS}`, the same table: to the same likelihood",
+            threads=n_jobs, headline=f"`{OURS}`, {n_rows} x {n_columns}, K={k}: to the same likelihood",
         )  # fmt: skip
         rows.append(line)
     return rows
@@ -196,7 +196,7 @@ def _sparse_iteration(folder: str) -> list[dict[str, Any]]:
     ours, _, memory, _ = in_fresh_process(adapters.sparse_iterations, path, 20, 25)
     theirs, their_memory = in_fresh_process(adapters.nbmf_iterations, path, 20, 5)
     case = f"{OURS} sparse 20000 x 2000, 2 % ones, K=20"
-    what = f"`{OURS}`, 20000 x 2000 at 2 % ones, 20 components"
+    what = f"`{OURS}`, 20000 x 2000 at 2 % ones, K=20"
     return [
         row(case, OURS, RIVAL, "seconds an iteration", ours, theirs, threads=1,
             headline=f"{what}: an iteration"),

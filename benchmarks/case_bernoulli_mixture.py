@@ -26,7 +26,10 @@ def run(quick: bool) -> list[dict[str, Any]]:
     holes = np.where(np.random.default_rng(0).random(X.shape) < 0.1, np.nan, X)
     BernoulliMixture(2, max_iter=5).fit(X[:100])
     rows = []
-    for what, table, kind in (("complete", X, "binary"), ("10 % missing", holes, "binary_nan")):
+    for what, table, kind in (
+        ("complete table", X, "binary"),
+        ("10 % of the cells missing", holes, "binary_nan"),
+    ):
         ours, rival = [], []
         for seed in range(2 if quick else 5):
             options = {"random_state": seed, "verbose": 0, "progress_bar": 0}

@@ -54,7 +54,7 @@ def _iterations(made: Any, size: str, repeats: int) -> list[dict[str, Any]]:
         row(
             f"BinaryICA dense {size}", f"BinaryICA {name}", "nbmf-mm",
             "processor seconds an iteration", median[name], median["rival"], "plain steps",
-            threads=1, headline=f"`BinaryICA`, {words}, the same size: an iteration",
+            threads=1, headline=f"`BinaryICA`, {words}, {size}: an iteration",
         )
         for name, words in (("em", "EM"), ("vb", "variational Bayes"))
     ]  # fmt: skip

@@ -48,7 +48,7 @@ def _case(what: str, X: Any, k: int, n_iter: int) -> dict[str, Any]:
     return row(
         f"PLSA {what}, K={k}, {n_iter} iterations of the rival", "PLSA", "scikit-learn NMF",
         "seconds to the rival's likelihood", seconds, rival, note, threads=1,
-        headline=f"`PLSA`, {what}, {k} components: to the same likelihood",
+        headline=f"`PLSA`, {what}, K={k}: to the same likelihood",
     )  # fmt: skip
 
 

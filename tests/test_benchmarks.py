@@ -5,7 +5,6 @@ import math
 import os
 
 import pytest
-
 from benchmarks import __main__ as command
 from benchmarks import table
 from benchmarks.harness import in_fresh_process, row
