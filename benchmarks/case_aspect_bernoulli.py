@@ -143,7 +143,8 @@ def _to_equal_likelihood(
         note = f"log likelihood {model.log_likelihood_ / X.size:.4f} against {target / X.size:.4f}"
         line = row(
             case, OURS, RIVAL, "seconds to the rival's likelihood", seconds, theirs, note,
-            threads=n_jobs, headline=f"`{OURS}`, {n_rows} x {n_columns}, K={k}: to the same likelihood",
+            threads=n_jobs,
+            headline=f"`{OURS}`, {n_rows} x {n_columns}, K={k}: to the same likelihood",
         )  # fmt: skip
         rows.append(line)
     return rows
