@@ -185,7 +185,9 @@ def part_of(name, missing):
     return part, model.likelihood, state, cells, rest @ state.basis, rng
 
 
-@pytest.mark.parametrize("name,missing", [("gaussian", 0), ("logistic", 0.3), ("poisson", 0.3)])
+@pytest.mark.parametrize(
+    ("name", "missing"), [("gaussian", 0), ("logistic", 0.3), ("poisson", 0.3)]
+)
 def test_options_of_a_row_are_as_likely_as_the_model_says(name, missing):
     part, likelihood, state, cells, base, rng = part_of(name, missing)
     weights = np.abs(rng.standard_normal((2, state.weights.shape[1])))

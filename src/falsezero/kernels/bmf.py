@@ -18,6 +18,8 @@ GAUSSIAN, LOGISTIC, POISSON = 0, 1, 2
 """How a cell depends on its predictor (u W v'): mean, log odds, or rate."""
 
 _TINY = 1e-300
+_SMALLEST_RATIO = 1e-16
+_CHUNK = 128
 LARGEST_LOG = 600.0
 """Logarithms up to here have an exponential that is neither zero nor infinite."""
 
@@ -91,16 +93,22 @@ def masked_scan(on, n_fixed, mass, residual, observed, basis, energy, precision,
                 counts[k] += change
 
 
-@jit(reassociate=True, inline=True)
+@jit(reassociate=True)
+def _product(p, q, factor):
+    """Product over cells of q + p factor. A loop from zero is what becomes SIMD code."""
+    product = 1.0
+    for j in range(p.shape[0]):
+        product *= q[j] + p[j] * factor[j]
+    return product
+
+
+@jit
 def log_partition_ratio(p, q, factor, flush):
     """Sum over cells of log(q + p factor), with one logarithm for every `flush` cells."""
-    n = p.shape[0]
     total = 0.0
-    for start in range(0, n, flush):
-        product = 1.0
-        for j in range(start, min(start + flush, n)):
-            product *= q[j] + p[j] * factor[j]
-        total += math.log(product)
+    for start in range(0, p.shape[0], flush):
+        some = slice(start, start + flush)
+        total += math.log(_product(p[some], q[some], factor[some]))
     return total
 
 
@@ -164,32 +172,65 @@ def logistic_scan(on, n_fixed, mass, predictor, small, observed, basis, slope, r
                 on[i, k] = new
 
 
+@jit(reassociate=True)
+def _power_product(step, inverse, ones, twos, fours, eights, added):
+    """Product over cells of (new rate / rate) ** count for counts below 16, given bit by bit.
+
+    A cell with no bit set takes no part.
+    """
+    product = 1.0
+    for j in range(added.shape[0]):
+        ratio = 1.0 + step * added[j] * inverse[j]
+        square = ratio * ratio
+        fourth = square * square
+        low = (1.0 + ones[j] * (ratio - 1.0)) * (1.0 + twos[j] * (square - 1.0))
+        high = (1.0 + fours[j] * (fourth - 1.0)) * (1.0 + eights[j] * (fourth * fourth - 1.0))
+        product *= low * high
+    return product
+
+
 @jit
-def _log_rate_ratio(rate, count, where, m, added, change):
-    """Sum of count x log(new rate / rate), with few logarithms: they are taken of products."""
-    total, product = 0.0, 1.0
-    for t in range(m):
-        more = added[where[t]]
-        if more <= 0:
-            continue
-        ratio = max(rate[t] + change * more, _TINY) / rate[t]
-        if count[t] > 3 or ratio < 1e-20 or ratio > 1e20:
-            total += count[t] * math.log(ratio)
-            continue
-        product *= ratio
-        if count[t] > 1:
-            product *= ratio
-        if count[t] > 2:
-            product *= ratio
-        if product > 1e200 or product < 1e-200:
+def _log_rate_ratio(step, count, inverse, bits, added):
+    """Sum of count x log(new rate / rate), with one logarithm for every `_CHUNK` cells.
+
+    Ratios of one step lie all on the same side of 1, so that a product which overflows, or comes
+    near to it, shows; its cells are then taken one by one, and kept from vanishing by rounding.
+    """
+    total = 0.0
+    n = added.shape[0]
+    for start in range(0, n, _CHUNK):
+        some = slice(start, start + _CHUNK)
+        product = _power_product(
+            step, inverse[some], bits[0, some], bits[1, some], bits[2, some], bits[3, some],
+            added[some],
+        )  # fmt: skip
+        if 1e-250 < product < 1e250:
             total += math.log(product)
-            product = 1.0
-    return total + math.log(product)
+            continue
+        for j in range(start, min(start + _CHUNK, n)):
+            if 0 < count[j] < 16:
+                ratio = max(1.0 + step * added[j] * inverse[j], _SMALLEST_RATIO)
+                total += count[j] * math.log(ratio)
+    return total
+
+
+@jit
+def _bits_of(count, bits, large):
+    """The bits of counts below 16; places of larger counts go to `large`, whose number returns."""
+    m = 0
+    for j in range(count.shape[0]):
+        number = int(count[j])
+        if number > 15:
+            large[m] = j
+            m, number = m + 1, 0
+        for b in range(4):
+            bits[b, j] = (number >> b) & 1
+    return m
 
 
 @jit
 def poisson_scan(on, n_fixed, mass, predictor, values, basis, exposure, rng):
-    """Every entry once, cells Poisson with rate `predictor`; visits cells with a count only.
+    """Every entry once, cells Poisson with rate `predictor`.
 
     `exposure` is observed @ basis.T: what a feature adds to the sum of a row's rates. Cells not
     observed hold a zero in `values`. `on` is changed in place.
@@ -197,27 +238,28 @@ def poisson_scan(on, n_fixed, mass, predictor, values, basis, exposure, rng):
     n, width = on.shape
     n_columns = basis.shape[1]
     counts = _column_counts(on)
-    where = np.empty(n_columns, dtype=np.int64)
-    rate, count = np.empty(n_columns), np.empty(n_columns)
+    bits, large = np.empty((4, n_columns)), np.empty(n_columns, dtype=np.int64)
+    rate, inverse = np.empty(n_columns), np.empty(n_columns)
     for i in range(n):
-        m = 0
+        n_large = _bits_of(values[i], bits, large)
         for j in range(n_columns):
-            if values[i, j] > 0:
-                where[m] = j
-                count[m] = values[i, j]
-                rate[m] = max(predictor[i, j], _TINY)
-                m += 1
+            rate[j] = max(predictor[i, j], _TINY)
+            inverse[j] = 1.0 / rate[j]
         for k in range(n_fixed, width):
             others = counts[k] - on[i, k]
             if others + mass <= 0:
                 continue
             change = -1.0 if on[i, k] else 1.0
-            gain = _log_rate_ratio(rate, count, where, m, basis[k], change)
+            gain = _log_rate_ratio(change, values[i], inverse, bits, basis[k])
+            for j in large[:n_large]:
+                ratio = max(1.0 + change * basis[k, j] * inverse[j], _SMALLEST_RATIO)
+                gain += values[i, j] * math.log(ratio)
             log_odds = math.log((others + mass) / (n - others)) + change * gain - exposure[i, k]
             new = np.uint8(_accepts(log_odds, rng))
             if new != on[i, k]:
-                for t in range(m):
-                    rate[t] = max(rate[t] + change * basis[k, where[t]], _TINY)
+                for j in range(n_columns):
+                    rate[j] = max(rate[j] + change * basis[k, j], _TINY)
+                    inverse[j] = 1.0 / rate[j]
                 on[i, k] = new
                 counts[k] += change
 
@@ -246,6 +288,56 @@ def row_term(kind, values, observed, predictor, precision):
 
 
 @jit
+def row_gain(kind, values, observed, before, after, precision):
+    """How much more likely a row's observed cells are with another predictor."""
+    if kind != POISSON:
+        gain = row_term(kind, values, observed, after, precision)
+        return gain - row_term(kind, values, observed, before, precision)
+    gain, product = 0.0, 1.0
+    for j in range(values.shape[0]):
+        gain -= observed[j] * (after[j] - before[j])
+        if values[j] > 0:
+            ratio = max(after[j], _TINY) / max(before[j], _TINY)
+            if values[j] > 1 or not 1e-20 < ratio < 1e20:
+                gain += values[j] * math.log(ratio)
+                continue
+            product *= ratio
+            if not 1e-200 < product < 1e200:
+                gain += math.log(product)
+                product = 1.0
+    return gain + math.log(product)
+
+
+@jit
+def _pick_block(on, counts, n_fixed, mass, n, picked, change, rng):
+    """Pick features of a row and draw them from their conditional priors; says if any changes.
+
+    `change` is 1 where a picked feature would be switched on, -1 where off, 0 where it stays.
+    """
+    width = on.shape[0]
+    picked[:] = -1
+    change[:] = 0.0
+    for s in range(picked.shape[0]):
+        k = n_fixed + int(rng.random() * (width - n_fixed))
+        others = counts[k] - on[k]
+        if others + mass <= 0 or (picked == k).any():
+            continue
+        picked[s] = k
+        has = 1.0 if rng.random() * (n + mass) < others + mass else 0.0
+        change[s] = has - on[k]
+    return change.any()
+
+
+@jit
+def _switch_block(on, counts, picked, change):
+    """Do what was proposed."""
+    for s in range(picked.shape[0]):
+        if change[s] != 0:
+            on[picked[s]] = 1 if change[s] > 0 else 0
+            counts[picked[s]] += change[s]
+
+
+@jit
 def block_scan(kind, on, n_fixed, mass, predictor, values, observed, basis, precision, size, rng):
     """Propose `size` features of each row at once from their conditional priors (section 3.3).
 
@@ -256,28 +348,46 @@ def block_scan(kind, on, n_fixed, mass, predictor, values, observed, basis, prec
         return
     counts = _column_counts(on)
     trial = np.empty(basis.shape[1])
-    picked, flips = np.empty(size, dtype=np.int64), np.empty(size, dtype=np.bool_)
+    picked, change = np.empty(size, dtype=np.int64), np.empty(size)
     for i in range(n):
-        trial[:] = predictor[i]
-        picked[:] = -1
-        flips[:] = False
-        for s in range(size):
-            k = n_fixed + int(rng.random() * (width - n_fixed))
-            others = counts[k] - on[i, k]
-            if others + mass <= 0 or (picked == k).any():
-                continue
-            picked[s] = k
-            flips[s] = (rng.random() * (n + mass) < others + mass) != (on[i, k] == 1)
-            if flips[s]:
-                trial += basis[k] * (-1.0 if on[i, k] else 1.0)
-        if not flips.any():
+        if not _pick_block(on[i], counts, n_fixed, mass, n, picked, change, rng):
             continue
-        gain = row_term(kind, values[i], observed[i], trial, precision)
-        gain -= row_term(kind, values[i], observed[i], predictor[i], precision)
+        trial[:] = predictor[i]
+        for s in range(size):
+            if change[s] != 0:
+                trial += change[s] * basis[picked[s]]
+        gain = row_gain(kind, values[i], observed[i], predictor[i], trial, precision)
         if math.log(rng.random() + _TINY) < gain:
-            for s in range(size):
-                if flips[s]:
-                    k = picked[s]
-                    on[i, k] = 1 - on[i, k]
-                    counts[k] += 1.0 if on[i, k] else -1.0
+            _switch_block(on[i], counts, picked, change)
             predictor[i] = trial
+
+
+@jit
+def logistic_block_scan(on, n_fixed, mass, predictor, small, observed, basis, slope, size, rng):
+    """`block_scan` for zeros and ones, without exponentials, by the means of `logistic_scan`.
+
+    `small` is exp(-abs(predictor)), `slope` values @ basis.T. `on` is changed in place.
+    """
+    n, width = on.shape
+    if width == n_fixed:
+        return
+    bound = LARGEST_LOG / size
+    bounded = np.minimum(np.maximum(basis, -bound), bound)
+    up, down = np.exp(bounded), np.exp(-bounded)
+    flush = flush_after(size * bounded.ravel())
+    counts = _column_counts(on)
+    p, q = np.empty(basis.shape[1]), np.empty(basis.shape[1])
+    factor = np.empty(basis.shape[1])
+    picked, change = np.empty(size, dtype=np.int64), np.empty(size)
+    for i in range(n):
+        if not _pick_block(on[i], counts, n_fixed, mass, n, picked, change, rng):
+            continue
+        gain, factor[:] = 0.0, 1.0
+        for s in range(size):
+            if change[s] != 0:
+                gain += change[s] * slope[i, picked[s]]
+                factor *= up[picked[s]] if change[s] > 0 else down[picked[s]]
+        row_odds(predictor[i], small[i], observed[i], p, q)
+        gain -= log_partition_ratio(p, q, factor, flush)
+        if math.log(rng.random() + _TINY) < gain:
+            _switch_block(on[i], counts, picked, change)

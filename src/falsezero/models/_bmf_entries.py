@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from falsezero.kernels.bmf import block_scan
 from falsezero.models._bmf_likelihoods import Likelihood
 from falsezero.models._bmf_state import Cells, State
 
@@ -25,10 +24,6 @@ def entry_blocks(
     state: State, cells: Cells, likelihood: Likelihood, rng: np.random.Generator
 ) -> State:
     """Propose several features of each row at once from their conditional priors (section 3.3)."""
-    rows = state.rows
-    on = rows.on.copy()
-    block_scan(
-        likelihood.kind, on, rows.n_fixed, rows.mass, state.predictor(), cells.values,
-        cells.observed, state.basis, state.precision, _BLOCK, rng,
-    )  # fmt: skip
-    return state._replace(rows=rows._replace(on=on))
+    on = state.rows.on.copy()
+    likelihood.scan_blocks(state, cells, on, _BLOCK, rng)
+    return state._replace(rows=state.rows._replace(on=on))

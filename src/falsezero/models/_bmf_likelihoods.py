@@ -90,6 +90,23 @@ def weighted_precision(rows: np.ndarray, columns: np.ndarray, weight: np.ndarray
     return full.reshape(k * m, k * m)
 
 
+class _ByPredictor:
+    """What Gaussian and Poisson tables share: blocks of entries are judged by whole predictors."""
+
+    kind: int
+
+    def scan_blocks(
+        self, state: State, cells: Cells, on: np.ndarray, size: int, rng: np.random.Generator
+    ) -> None:
+        """Metropolis-Hastings over `size` entries of each row of `on` at once (section 3.3)."""
+        rows, basis = state.rows, state.basis
+        predictor = rows.on.astype(float) @ basis
+        kernels.block_scan(
+            self.kind, on, rows.n_fixed, rows.mass, predictor, cells.values, cells.observed,
+            basis, state.precision, size, rng,
+        )  # fmt: skip
+
+
 class _AsObserved:
     """What logistic and Poisson tables share: no move wants their missing cells."""
 
@@ -132,7 +149,7 @@ class _NormalWeights:
         return NormalProposal(precision, rows.T @ target @ columns)
 
 
-class Gaussian(_NormalWeights):
+class Gaussian(_ByPredictor, _NormalWeights):
     """Cells normal around u W v' with precision theta."""
 
     kind = kernels.GAUSSIAN
@@ -210,16 +227,25 @@ class Logistic(_AsObserved, _NormalWeights):
 
     def log_likelihood(self, cells: Cells, predictor: np.ndarray, precision: float) -> np.ndarray:
         """Log probability of every cell; zero where not observed."""
-        return (cells.values * predictor - np.logaddexp(0, predictor)) * cells.observed
+        softplus = np.maximum(predictor, 0) + np.log1p(np.exp(-np.abs(predictor)))
+        return (cells.values * predictor - softplus) * cells.observed
 
     def scan(self, state: State, cells: Cells, on: np.ndarray, rng: np.random.Generator) -> None:
         """Gibbs over every entry of `on` (eqs. 2-5)."""
+        kernels.logistic_scan(on, *self._for_scans(state, cells), rng)
+
+    def scan_blocks(
+        self, state: State, cells: Cells, on: np.ndarray, size: int, rng: np.random.Generator
+    ) -> None:
+        """Metropolis-Hastings over `size` entries of each row of `on` at once (section 3.3)."""
+        kernels.logistic_block_scan(on, *self._for_scans(state, cells), size, rng)
+
+    @staticmethod
+    def _for_scans(state: State, cells: Cells) -> tuple:
         rows, basis = state.rows, state.basis
         predictor, slope = rows.on.astype(float) @ basis, cells.values @ basis.T
         small = np.exp(-np.abs(predictor))
-        kernels.logistic_scan(
-            on, rows.n_fixed, rows.mass, predictor, small, cells.observed, basis, slope, rng
-        )
+        return rows.n_fixed, rows.mass, predictor, small, cells.observed, basis, slope
 
     def draw_weights(self, state: State, cells: Cells, rng: np.random.Generator) -> np.ndarray:
         """W | U, V, X given Polya-gamma variables, one an observed cell (Polson et al., 2013)."""
@@ -239,7 +265,7 @@ class Logistic(_AsObserved, _NormalWeights):
         return (rng.random(predictor.shape) < expit(predictor)).astype(float)
 
 
-class Poisson(_AsObserved):
+class Poisson(_ByPredictor, _AsObserved):
     """Cells are counts with rate u W v'; weights are exponential with rate phi."""
 
     kind = kernels.POISSON
@@ -248,7 +274,7 @@ class Poisson(_AsObserved):
     def log_likelihood(self, cells: Cells, predictor: np.ndarray, precision: float) -> np.ndarray:
         """Log probability of every cell; zero where not observed."""
         rate = np.maximum(predictor, 1e-300)
-        terms = cells.values * np.log(rate) - rate - gammaln(cells.values + 1)
+        terms = cells.values * np.log(rate) - rate - cells.log_factorials
         return terms * cells.observed
 
     def scan(self, state: State, cells: Cells, on: np.ndarray, rng: np.random.Generator) -> None:

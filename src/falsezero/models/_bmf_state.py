@@ -126,6 +126,11 @@ class Cells:
         return float(self.observed.sum())
 
     @cached_property
+    def log_factorials(self) -> np.ndarray:
+        """log(x!) of every cell."""
+        return gammaln(self.values + 1)
+
+    @cached_property
     def flipped(self) -> Cells:
         """The transposed table."""
         return Cells(np.ascontiguousarray(self.values.T), np.ascontiguousarray(self.observed.T))
