@@ -320,6 +320,7 @@ export function doubts(page) {
   const least = h("input", {
     type: "number",
     id: "fz-least",
+    "aria-label": "Least probability that the value is wrong, in percent",
     min: 5,
     max: 100,
     step: 5,
@@ -375,7 +376,9 @@ export function line(choose) {
   entry.show = (cell, ...texts) => {
     entry.cell = cell ?? null;
     entry.row.hidden = !cell;
-    if (cell) [name, column, number].forEach((element, i) => write(element, texts[i]));
+    if (!cell) return;
+    [name, column, number].forEach((element, i) => write(element, texts[i]));
+    name.ariaLabel = `${texts[0]}, ${texts[1]}: show why`;
   };
   return entry;
 }

@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib import pyplot as plt
 from matplotlib.colors import LinearSegmentedColormap
 
-__all__ = ["COLOURS", "INK", "KIND_COLOUR", "KIND_WORD", "Display", "palette", "shorten"]
+__all__ = ["COLOURS", "INK", "KIND_COLOUR", "KIND_WORD", "Display", "grid_of", "palette", "shorten"]
 
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#000000")
 """Okabe and Ito's colours, which colour-blind readers tell apart."""
@@ -25,6 +25,16 @@ def palette(count: int) -> list[Any]:
     if count <= len(COLOURS):
         return list(COLOURS[:count])
     return list(plt.get_cmap("cividis")(np.linspace(0, 0.95, count)))
+
+
+def grid_of(count: int, most_across: int) -> tuple[int, int]:
+    """Rows and columns for so many panels, the last row as full as can be.
+
+    >>> grid_of(8, 7), grid_of(3, 7)
+    ((2, 4), (1, 3))
+    """
+    down = -(-count // most_across)
+    return down, -(-count // down)
 
 
 def shorten(label: Any, length: int = 24) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from falsezero.data.validate import labels_of
-from falsezero.plot._canvas import KIND_COLOUR, KIND_WORD, Display, shorten
+from falsezero.plot._canvas import KIND_COLOUR, KIND_WORD, Display, grid_of, shorten
 from falsezero.plot._kinds import kinds_of
 
 __all__ = ["ComponentBarsDisplay"]
@@ -53,8 +53,7 @@ class ComponentBarsDisplay(Display):
     def plot(self, ax: Any = None, top: int = 10, n_columns: int = 4) -> ComponentBarsDisplay:
         """Draw the `top` columns of each component, `n_columns` panels side by side."""
         count, top = len(self.components), min(top, self.components.shape[1])
-        across = min(n_columns, count)
-        down = -(-count // across)
+        down, across = grid_of(count, n_columns)
         size = (2.9 * across, down * (0.65 + 0.2 * top))
         panels = self._begin_panels(ax, down, across, size)
         for panel in panels.flat[count:]:
@@ -68,7 +67,6 @@ class ComponentBarsDisplay(Display):
             panel.set(xlim=(0, 1), ylim=(top - 0.4, -0.6))
             panel.spines[["top", "right"]].set_visible(False)
             word = "" if kind == "content" else f"\n{KIND_WORD[kind]}"
-            share = f"{self.weights[k]:.0%} of all cells".replace("%", " %")
-            panel.set_title(f"component {k + 1}, {share}{word}", fontsize=9)
+            panel.set_title(f"component {k + 1}, weight {self.weights[k]:.0%}{word}", fontsize=9)
         self.figure_.supxlabel("probability of a one", fontsize=9)
         return self

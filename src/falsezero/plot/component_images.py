@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from falsezero.plot._canvas import INK, KIND_COLOUR, KIND_WORD, Display
+from falsezero.plot._canvas import INK, KIND_COLOUR, KIND_WORD, Display, grid_of
 from falsezero.plot._kinds import kinds_of
 
 __all__ = ["ComponentImagesDisplay"]
@@ -57,8 +57,7 @@ class ComponentImagesDisplay(Display):
     def plot(self, ax: Any = None, n_columns: int = 7) -> ComponentImagesDisplay:
         """Draw the images in rows of `n_columns`."""
         count = len(self.images)
-        across = min(n_columns, count)
-        down = -(-count // across)
+        down, across = grid_of(count, n_columns)
         panels = self._begin_panels(ax, down, across, (1.3 * across, 1.65 * down))
         for panel in panels.flat[count:]:
             panel.set_axis_off()
@@ -66,7 +65,7 @@ class ComponentImagesDisplay(Display):
             panel.imshow(image, cmap=INK, vmin=0, vmax=1, interpolation="nearest")
             panel.set(xticks=[], yticks=[])
             kind = str(self.kinds[k])
-            title = f"{k + 1}: {self.weights[k]:.0%}"
+            title = f"{k + 1}, weight {self.weights[k]:.0%}"
             if kind != "content":
                 title += f"\n{KIND_WORD[kind]}"
                 for spine in panel.spines.values():

@@ -51,7 +51,7 @@ class ConvergenceDisplay(Display):
                 across = np.array([row["seconds"] for row in history], dtype=float)
             best = objective.max()
             left = np.maximum(best - objective, 1e-8 * max(1.0, abs(best)))
-            label = f"{name}: {best:,.1f} after {len(history)}"
+            label = f"{name}: {best:,.1f} after {len(history)} iterations".replace("-", "−")
             ax.plot(across, left, color=COLOURS[i % len(COLOURS)], label=label)
         ax.set(yscale="log", xlabel=against, ylabel="objective left to gain")
         ax.spines[["top", "right"]].set_visible(False)

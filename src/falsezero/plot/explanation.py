@@ -104,7 +104,9 @@ class ExplanationDisplay(Display):
             self._draw(panels[0, k + 1], self.components[k], shape)
             for n in range(n_rows):
                 self._draw(panels[n + 1, k + 1], self.posterior[k, n], shape)
-        panels[1, 0].set_title("data", fontsize=8)
+        panels[1, 0].set_title("as recorded", fontsize=8)
+        caption = "top: the components; below: how surely each one made a cell (white 0, dark 1)"
+        self.figure_.supxlabel(caption, fontsize=8)
         for n, label in enumerate(self.rows):
             self._draw(panels[n + 1, 0], self.observed[n], shape)
             panels[n + 1, 0].set_ylabel(shorten(label, 16), fontsize=8, rotation=0, ha="right")

@@ -70,9 +70,9 @@ class FeatureMatricesDisplay(Display):
         image = panels[1].imshow(
             self.coupling, cmap="PuOr_r", vmin=-top, vmax=top, interpolation="nearest"
         )
-        panels[1].set_title("how they attract", fontsize=9)
-        panels[1].set_xticks(np.arange(self.coupling.shape[1]))
-        panels[1].set_yticks(np.arange(self.coupling.shape[0]))
+        panels[1].set_title("orange: they attract\npurple: they repel", fontsize=9)
+        for axis, n in zip((panels[1].yaxis, panels[1].xaxis), self.coupling.shape, strict=True):
+            axis.set_ticks(np.arange(n), np.arange(1, n + 1))
         panels[1].set(xlabel="column feature", ylabel="row feature")
         self.figure_.colorbar(image, ax=panels[1], fraction=0.06, location="bottom")
         self._draw_features(
@@ -89,7 +89,7 @@ class FeatureMatricesDisplay(Display):
             features[order], cmap=INK, vmin=0, vmax=1, aspect="auto", interpolation="nearest"
         )
         panel.set_title(title, fontsize=9)
-        panel.set_xticks(np.arange(features.shape[1]))
+        panel.set_xticks(np.arange(features.shape[1]), np.arange(1, features.shape[1] + 1))
         if len(labels) <= max_labels:
             names = [shorten(labels[i], 18) for i in order]
             panel.set_yticks(np.arange(len(labels)), names, fontsize=7)

@@ -90,7 +90,7 @@ class PhantomWeightDisplay(Display):
             ax.legend(frameon=False, fontsize=8)
         ax.set(
             xlabel="ones in the row",
-            ylabel="weight of the noise component (0 to 1)",
+            ylabel="share of the noise component in the row",
             ylim=(-0.03, 1.03),
         )
         ax.spines[["top", "right"]].set_visible(False)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from falsezero.data.validate import labels_of
-from falsezero.plot._canvas import KIND_COLOUR, KIND_WORD, Display, shorten
+from falsezero.plot._canvas import KIND_COLOUR, KIND_WORD, Display, grid_of, shorten
 from falsezero.plot._kinds import kinds_of
 
 __all__ = ["WeightsByGroupDisplay"]
@@ -74,8 +74,7 @@ class WeightsByGroupDisplay(Display):
     def plot(self, ax: Any = None, n_columns: int = 3) -> WeightsByGroupDisplay:
         """Draw one panel a component."""
         count = self.weights.shape[1]
-        across = min(n_columns, count)
-        down = -(-count // across)
+        down, across = grid_of(count, n_columns)
         width = max(2.6, 0.9 + 0.28 * len(self.names))
         panels = self._begin_panels(ax, down, across, (width * across, 2.3 * down + 0.5))
         for panel in panels.flat[count:]:

@@ -170,13 +170,13 @@ def _components(found: Study, image_shape: tuple[int, int] | None) -> str:
     if image_shape is None:
         display: Any = ComponentBarsDisplay.from_estimator(found.model, found.table, top=10)
         text = (
-            "The ten columns that each component makes a one most often, and how often. In the "
-            "titles: the share of all cells that it is behind. Orange and pink: noise."
+            "The ten columns in which each component most often makes a one, and how often. "
+            "Weight: the share of all cells that it is behind. Noise is not blue."
         )
     else:
         display = ComponentImagesDisplay.from_estimator(found.model, image_shape)
         text = (
-            "Each component as an image, dark where it makes a one, with the share of all cells "
+            "Each component as an image, dark where it makes a one. Weight: the share of all cells "
             "that it is behind. Noise is framed."
         )
     return f"<h2>The components</h2>{_figure(display, text)}"

@@ -61,7 +61,9 @@ def _which(found: Study) -> str:
     if not total:
         return f"None of the {n_zeros:,}."
     first = found.absences.take(varied(found.absences["column"], 1, 4))
-    named = "; ".join(f"{r}, {c}" for r, c in zip(first["row"], first["column"], strict=True))
+    named = "; ".join(
+        f"{column} in row {row}" for row, column in zip(first["row"], first["column"], strict=True)
+    )
     return (
         f"{total:,} of {n_zeros:,} ({percent(total / n_zeros)}): each is more probably an omission "
         f"than a true absence. Among the surest: {named}."
@@ -110,7 +112,7 @@ def _how_sure(found: Study) -> str:
         )
     if total > found.table.n_ones / 2:
         lines.append(
-            f"For a single cell not very: {count(total, 'doubtful zero')} stand against "
+            f"Of a single cell, not very sure: {count(total, 'doubtful zero')} stand against "
             f"{count(found.table.n_ones, 'recorded one')}."
         )
     lines.append("The probabilities hold if the components are right, and no further.")
