@@ -6,15 +6,15 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from scipy.linalg import cho_solve, cholesky, solve_triangular
 from sklearn.decomposition import NMF
 from threadpoolctl import threadpool_limits
 
 from benchmarks.harness import row, timed
+from benchmarks.plain_bmf import plain_sweep
 from falsezero import BinaryMatrixFactorization
 from falsezero.experiments.binary_matrix_factorization import make_bars
 from falsezero.models._bmf_likelihoods import LIKELIHOODS
-from falsezero.models._bmf_sampler import Model, draw_hyperparameters, sweep, with_log_joint
+from falsezero.models._bmf_sampler import Model, sweep
 from falsezero.models._bmf_state import Cells, Features, State
 
 OURS = "BinaryMatrixFactorization"
@@ -57,51 +57,9 @@ def _sweep(name: str, shape: tuple[int, int], missing: float, k: int) -> dict[st
     what = f"{name}, {size}" + (", 20 % missing" if missing else "")
     return row(
         f"{OURS} {what}", OURS, "plain NumPy", "seconds a sweep", ours, rival,
-        "same moves but blocks", threads=1, yardstick=True,
+        "same moves", threads=1, yardstick=True,
         headline=f"`{OURS}`, {size}: a sweep",
     )  # fmt: skip
-
-
-def plain_sweep(state: State, cells: Cells, model: Model, rng: np.random.Generator) -> State:
-    """Eqs. 2-3 row by row with whole-row predictions, then dense weights, then the rest."""
-    for table in (cells, cells.flipped):
-        state = _plain_entries(state, table, model, rng).flipped()
-    if model.likelihood.table_kind == "real":
-        state = state._replace(weights=_plain_weights(state, cells, rng))
-    else:
-        state = state._replace(weights=model.likelihood.draw_weights(state, cells, rng))
-    return with_log_joint(draw_hyperparameters(state, cells, model, rng), cells, model)
-
-
-def _plain_entries(state: State, cells: Cells, model: Model, rng: np.random.Generator) -> State:
-    on, basis = state.rows.on.astype(float), state.basis
-    n, mass = len(on), state.rows.mass
-    for i in range(n):
-        line = Cells(cells.values[i], cells.observed[i])
-        for k in range(state.rows.n_fixed, on.shape[1]):
-            others = on[:, k].sum() - on[i, k]
-            terms = []
-            for bit in (0.0, 1.0):
-                on[i, k] = bit
-                predictor = on[i] @ basis
-                terms.append(
-                    model.likelihood.log_likelihood(line, predictor, state.precision).sum()
-                )
-            log_odds = terms[1] - terms[0] + np.log((others + mass) / (n - others))
-            on[i, k] = np.log(1 / max(rng.random(), 1e-12) - 1) > -log_odds
-    return state._replace(rows=state.rows._replace(on=on.astype(np.uint8)))
-
-
-def _plain_weights(state: State, cells: Cells, rng: np.random.Generator) -> np.ndarray:
-    u, v = state.rows.on.astype(float), state.columns.on.astype(float)
-    drawn = state.predictor() + rng.standard_normal(cells.values.shape) / np.sqrt(state.precision)
-    values = np.where(cells.observed > 0, cells.values, drawn)
-    matrix = state.precision * np.kron(u.T @ u, v.T @ v)
-    matrix += state.weight_scale * np.eye(len(matrix))
-    lower = cholesky(matrix, lower=True)
-    mean = cho_solve((lower, True), state.precision * (u.T @ values @ v).ravel())
-    noise = solve_triangular(lower, rng.standard_normal(len(mean)), lower=True, trans="T")
-    return (mean + noise).reshape(state.weights.shape)
 
 
 def _growth(sizes: tuple[tuple[int, int], ...]) -> list[dict[str, Any]]:

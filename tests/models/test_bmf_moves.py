@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 from tests.reference.bmf import buffet_log_prior, features, finite_log_prior, plain_scan
 
-from falsezero.kernels.bmf_augment import deal_counts, polya_gammas
+from falsezero.kernels.bmf_augment import deal_counts, polya_gammas, polya_gammas_by_pair
 from falsezero.kernels.bmf_split import restricted_scan
 from falsezero.models._bmf_births import births_and_deaths
 from falsezero.models._bmf_entries import entry_blocks, single_entries
@@ -96,7 +96,9 @@ def test_the_precision_of_weights_is_that_of_the_kronecker_product():
     weight = rng.random((6, 5))
     design = np.kron(rows, columns)
     expected = design.T @ (weight.ravel()[:, None] * design)
-    assert np.allclose(weighted_precision(rows, columns, weight), expected)
+    a, b = np.triu_indices(3)
+    by_pair = (rows[:, a] * rows[:, b]).T @ weight
+    assert np.allclose(weighted_precision(by_pair, columns), expected)
 
 
 @pytest.mark.parametrize("missing", [0.0, 0.2])
@@ -121,7 +123,7 @@ def test_weights_have_the_posterior_of_section_3_1(missing):
 def test_polya_gamma_moments():
     rng = np.random.default_rng(0)
     for tilt in (0.0, 0.5, 2.0, 6.0, 40.0):
-        draws = polya_gammas(np.full((100, 200), tilt), np.ones((100, 200)), rng).ravel()
+        draws = polya_gammas(np.full(20000, tilt), np.ones(20000), rng)
         mean = 0.25 if tilt == 0 else np.tanh(tilt / 2) / (2 * tilt)
         assert abs(draws.mean() - mean) < 4.5 * draws.std() / np.sqrt(draws.size)
         # Laplace transform at 1: cosh(c/2) / cosh(sqrt(c^2/4 + 1/2)).
@@ -131,6 +133,32 @@ def test_polya_gamma_moments():
         values = np.exp(-draws)
         error = values.std() / np.sqrt(values.size)
         assert abs(values.mean() - np.exp(log_expected)) < 4.5 * error + 1e-12
+
+
+def test_polya_gammas_are_added_up_over_the_rows_of_a_pair():
+    rng = np.random.default_rng(0)
+    on = rng.integers(2, size=(50, 3)).astype(np.uint8)
+    basis, observed = 3 * rng.standard_normal((3, 40)), rng.integers(2, size=(50, 40)) * 1.0
+    drawn = [polya_gammas_by_pair(on, basis, observed, rng) for _ in range(400)]
+    tilt = on @ basis
+    mean = np.where(on.any(axis=1)[:, None], np.tanh(tilt / 2) / (2 * tilt + 1e-300), 0.25)
+    a, b = np.triu_indices(3)
+    expected = (on[:, a] * on[:, b]).T @ (mean * observed)
+    error = np.std(drawn, axis=0) / 20
+    assert (np.abs(np.mean(drawn, axis=0) - expected) < 4.5 * error + 1e-9).all()
+
+
+@pytest.mark.parametrize("size", [1.0, 300.0])
+def test_log_odds_however_large_leave_the_likelihood_finite(size):
+    """By products of odds, and by exponentials where products would overflow."""
+    model, state, table, rng = situation("logistic", 3, (9, 7), 0.3)
+    state = state._replace(weights=size * state.weights)
+    cells = Cells.of(table)
+    plain = model.likelihood.log_likelihood(cells, state.predictor(), 1.0)
+    assert (np.abs(state.predictor()).max() > 690) == (size > 1)
+    assert np.isclose(model.likelihood.total(state, cells), plain.sum())
+    for move in (single_entries, entry_blocks):
+        assert (move(state, cells, model.likelihood, rng).rows.on[:, 0] == 1).all()
 
 
 def test_counts_are_dealt_in_proportion():

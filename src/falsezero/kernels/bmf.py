@@ -136,8 +136,41 @@ def row_odds(predictor, small, observed, p, q):
 
 
 @jit
-def logistic_scan(on, n_fixed, mass, predictor, small, observed, basis, slope, rng):
-    """Every entry once, cells Bernoulli with log odds `predictor`; exact, without augmentation.
+def exponentials(basis, bound):
+    """exp(basis) and exp(-basis), neither zero nor infinite; and whether all of a row's multiply.
+
+    Where no sum of features can overflow, the odds of a cell are the product of what its features
+    multiply them by.
+    """
+    bounded = np.minimum(np.maximum(basis, -bound), bound)
+    largest = np.abs(basis).max() if basis.size else 0.0
+    return np.exp(bounded), np.exp(-bounded), basis.shape[0] * largest < LARGEST_LOG
+
+
+@jit
+def feature_odds(on, basis, up, multiply, observed, p, q):
+    """`row_odds` of a row given by its features."""
+    if multiply:
+        p[:] = 1.0
+        for k in range(on.shape[0]):
+            if on[k]:
+                p *= up[k]
+        for j in range(p.shape[0]):
+            seen = observed[j] > 0.0
+            none = 1.0 / (1.0 + p[j])
+            p[j] = p[j] * none if seen else 0.0
+            q[j] = none if seen else 1.0
+        return
+    predictor = np.zeros(p.shape[0])
+    for k in range(on.shape[0]):
+        if on[k]:
+            predictor += basis[k]
+    row_odds(predictor, np.exp(-np.abs(predictor)), observed, p, q)
+
+
+@jit
+def logistic_scan(on, n_fixed, mass, observed, basis, slope, rng):
+    """Every entry once, cells Bernoulli with log odds on @ basis; exact, without augmentation.
 
     With p the probability of a one, log odds that grow by b multiply 1 + odds by (1 - p) + p e^b;
     e^b is known beforehand, so that a cell costs one multiplication and no exponential. `slope` is
@@ -145,15 +178,14 @@ def logistic_scan(on, n_fixed, mass, predictor, small, observed, basis, slope, r
     """
     n, width = on.shape
     n_columns = basis.shape[1]
-    bounded = np.minimum(np.maximum(basis, -LARGEST_LOG), LARGEST_LOG)
-    up, down = np.exp(bounded), np.exp(-bounded)
+    up, down, multiply = exponentials(basis, LARGEST_LOG)
     counts = _column_counts(on)
     flush = np.empty(width, dtype=np.int64)
     for k in range(width):
-        flush[k] = flush_after(bounded[k])
+        flush[k] = flush_after(basis[k])
     p, q = np.empty(n_columns), np.empty(n_columns)
     for i in range(n):
-        row_odds(predictor[i], small[i], observed[i], p, q)
+        feature_odds(on[i], basis, up, multiply, observed[i], p, q)
         for k in range(n_fixed, width):
             others = counts[k] - on[i, k]
             if others + mass <= 0:
@@ -170,6 +202,25 @@ def logistic_scan(on, n_fixed, mass, predictor, small, observed, basis, slope, r
                     q[j] *= scale
                 counts[k] += 1.0 if new else -1.0
                 on[i, k] = new
+
+
+@jit
+def logistic_zeros(on, observed, basis):
+    """Sum over observed cells of log P(0); NaN where products of odds would overflow."""
+    up, _, multiply = exponentials(basis, LARGEST_LOG)
+    if not multiply:
+        return np.nan
+    n_columns = basis.shape[1]
+    largest = 1.0
+    for k in range(basis.shape[0]):
+        largest += np.abs(basis[k]).max() if n_columns else 0.0
+    flush = max(1, int(LARGEST_LOG / largest))
+    p, q, nothing = np.empty(n_columns), np.empty(n_columns), np.zeros(n_columns)
+    total = 0.0
+    for i in range(on.shape[0]):
+        feature_odds(on[i], basis, up, multiply, observed[i], p, q)
+        total += log_partition_ratio(p, q, nothing, flush)
+    return total
 
 
 @jit(reassociate=True)
@@ -363,21 +414,19 @@ def block_scan(kind, on, n_fixed, mass, predictor, values, observed, basis, prec
 
 
 @jit
-def logistic_block_scan(on, n_fixed, mass, predictor, small, observed, basis, slope, size, rng):
+def logistic_block_scan(on, n_fixed, mass, observed, basis, slope, size, rng):
     """`block_scan` for zeros and ones, without exponentials, by the means of `logistic_scan`.
 
-    `small` is exp(-abs(predictor)), `slope` values @ basis.T. `on` is changed in place.
+    `slope` is values @ basis.T. `on` is changed in place.
     """
     n, width = on.shape
+    n_columns = basis.shape[1]
     if width == n_fixed:
         return
-    bound = LARGEST_LOG / size
-    bounded = np.minimum(np.maximum(basis, -bound), bound)
-    up, down = np.exp(bounded), np.exp(-bounded)
-    flush = flush_after(size * bounded.ravel())
+    up, down, multiply = exponentials(basis, LARGEST_LOG / size)
+    flush = flush_after(size * basis.ravel())
     counts = _column_counts(on)
-    p, q = np.empty(basis.shape[1]), np.empty(basis.shape[1])
-    factor = np.empty(basis.shape[1])
+    p, q, factor = np.empty(n_columns), np.empty(n_columns), np.empty(n_columns)
     picked, change = np.empty(size, dtype=np.int64), np.empty(size)
     for i in range(n):
         if not _pick_block(on[i], counts, n_fixed, mass, n, picked, change, rng):
@@ -387,7 +436,7 @@ def logistic_block_scan(on, n_fixed, mass, predictor, small, observed, basis, sl
             if change[s] != 0:
                 gain += change[s] * slope[i, picked[s]]
                 factor *= up[picked[s]] if change[s] > 0 else down[picked[s]]
-        row_odds(predictor[i], small[i], observed[i], p, q)
+        feature_odds(on[i], basis, up, multiply, observed[i], p, q)
         gain -= log_partition_ratio(p, q, factor, flush)
         if math.log(rng.random() + _TINY) < gain:
             _switch_block(on[i], counts, picked, change)

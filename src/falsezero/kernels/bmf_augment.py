@@ -115,12 +115,37 @@ def polya_gamma(tilt, rng):
 
 @jit
 def polya_gammas(predictor, observed, rng):
-    """PG(1, predictor) for every observed cell, zero elsewhere."""
-    out = np.zeros(predictor.shape)
-    for i in range(predictor.shape[0]):
-        for j in range(predictor.shape[1]):
-            if observed[i, j]:
-                out[i, j] = polya_gamma(predictor[i, j], rng)
+    """PG(1, predictor) for every observed cell of a row, zero elsewhere."""
+    out = np.zeros(predictor.shape[0])
+    for j in range(predictor.shape[0]):
+        if observed[j]:
+            out[j] = polya_gamma(predictor[j], rng)
+    return out
+
+
+@jit
+def polya_gammas_by_pair(on, basis, observed, rng):
+    """Polya-gammas of all cells, added up over the rows that have two features.
+
+    Lines are pairs of features, a <= b in order. No table of them is ever written.
+    """
+    n, width = on.shape
+    out = np.zeros((width * (width + 1) // 2, basis.shape[1]))
+    active = np.empty(width, dtype=np.int64)
+    predictor = np.empty(basis.shape[1])
+    for i in range(n):
+        m = 0
+        predictor[:] = 0.0
+        for k in range(width):
+            if on[i, k]:
+                active[m] = k
+                m += 1
+                predictor += basis[k]
+        drawn = polya_gammas(predictor, observed[i], rng)
+        for s in range(m):
+            a = active[s]
+            for t in range(s, m):
+                out[a * width - a * (a - 1) // 2 + active[t] - a] += drawn
     return out
 
 
@@ -150,7 +175,9 @@ def _deal_line(counts, on, chances, out, active, sums, rng):
             m += 1
     for j in range(counts.shape[0]):
         count = int(counts[j])
-        if count == 0 or m == 0:
+        if count == 0 or m < 2:
+            if m:
+                out[active[0], j] += count
             continue
         running = 0.0
         for s in range(m):
@@ -160,10 +187,11 @@ def _deal_line(counts, on, chances, out, active, sums, rng):
             _deal_many(count, sums, active, m, out, j, rng)
             continue
         for _ in range(count):
-            point, s = rng.random() * running if m > 1 else 0.0, 0
-            while s < m - 1 and point >= sums[s]:
-                s += 1
-            out[active[s], j] += 1
+            point, where = rng.random() * running, 0
+            # Counting has no branch to mispredict, as searching would.
+            for s in range(m - 1):
+                where += point >= sums[s]
+            out[active[where], j] += 1
 
 
 @jit

@@ -6,14 +6,14 @@ that were not observed take no part anywhere; nothing is imputed to make the for
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from scipy.linalg import cho_solve, cholesky, solve_triangular
 from scipy.special import expit, gammaln
 
 from falsezero.kernels import bmf as kernels
-from falsezero.kernels.bmf_augment import deal_counts, polya_gammas
+from falsezero.kernels.bmf_augment import deal_counts, polya_gammas_by_pair
 from falsezero.models._bmf_state import Cells, Gamma, State
 
 _LOG_2PI = float(np.log(2 * np.pi))
@@ -69,20 +69,16 @@ class GammaProposal:
         return float((log_norm + (self.shape - 1) * np.log(weights) - self.rate * weights).sum())
 
 
-def weighted_precision(rows: np.ndarray, columns: np.ndarray, weight: np.ndarray) -> np.ndarray:
+def weighted_precision(by_pair: np.ndarray, columns: np.ndarray) -> np.ndarray:
     """Sum over cells of weight_ij (u_i x v_j)(u_i x v_j)', without the Kronecker product A.
 
-    Products of two features are formed on each side first, so that the cells are visited by one
-    matrix product.
+    `by_pair` has the weights added up over the rows that have both of two row features, a line for
+    each pair a <= b. Products of two column features then need but one matrix product.
     """
-    k, m = rows.shape[1], columns.shape[1]
+    k, m = int(np.sqrt(2 * len(by_pair))), columns.shape[1]
     a, b = np.triu_indices(k)
     c, d = np.triu_indices(m)
-    row_pairs, column_pairs = rows[:, a] * rows[:, b], columns[:, c] * columns[:, d]
-    if len(c) < len(a):
-        half = row_pairs.T @ (weight @ column_pairs)
-    else:
-        half = (row_pairs.T @ weight) @ column_pairs
+    half = by_pair @ (columns[:, c] * columns[:, d])
     some = np.empty((len(a), m, m))
     some[:, c, d] = some[:, d, c] = half
     full = np.empty((k, m, k, m))
@@ -94,6 +90,14 @@ class _ByPredictor:
     """What Gaussian and Poisson tables share: blocks of entries are judged by whole predictors."""
 
     kind: int
+
+    def log_likelihood(self, cells: Cells, predictor: np.ndarray, precision: float) -> np.ndarray:
+        """Log density of every cell; zero where not observed."""
+        raise NotImplementedError
+
+    def total(self, state: State, cells: Cells) -> float:
+        """Log density of the table."""
+        return float(self.log_likelihood(cells, state.predictor(), state.precision).sum())
 
     def scan_blocks(
         self, state: State, cells: Cells, on: np.ndarray, size: int, rng: np.random.Generator
@@ -139,14 +143,6 @@ class _NormalWeights:
         """phi | W (section 3.1)."""
         shape, rate = prior[0] + 0.5 * weights.size, prior[1] + 0.5 * (weights**2).sum()
         return float(rng.standard_gamma(shape) / rate)
-
-    @staticmethod
-    def _normal(
-        rows: np.ndarray, columns: np.ndarray, weight: np.ndarray, target: np.ndarray, ridge: float
-    ) -> NormalProposal:
-        precision = weighted_precision(rows, columns, weight)
-        precision[np.diag_indices_from(precision)] += ridge
-        return NormalProposal(precision, rows.T @ target @ columns)
 
 
 class Gaussian(_ByPredictor, _NormalWeights):
@@ -241,18 +237,25 @@ class Logistic(_AsObserved, _NormalWeights):
         kernels.logistic_block_scan(on, *self._for_scans(state, cells), size, rng)
 
     @staticmethod
-    def _for_scans(state: State, cells: Cells) -> tuple:
+    def _for_scans(state: State, cells: Cells) -> tuple[Any, ...]:
         rows, basis = state.rows, state.basis
-        predictor, slope = rows.on.astype(float) @ basis, cells.values @ basis.T
-        small = np.exp(-np.abs(predictor))
-        return rows.n_fixed, rows.mass, predictor, small, cells.observed, basis, slope
+        return rows.n_fixed, rows.mass, cells.observed, basis, cells.values @ basis.T
+
+    def total(self, state: State, cells: Cells) -> float:
+        """Log probability of the table."""
+        zeros = kernels.logistic_zeros(state.rows.on, cells.observed, state.basis)
+        if np.isnan(zeros):
+            return float(self.log_likelihood(cells, state.predictor(), 1.0).sum())
+        return float(zeros + (state.rows.on * (cells.values @ state.basis.T)).sum())
 
     def draw_weights(self, state: State, cells: Cells, rng: np.random.Generator) -> np.ndarray:
         """W | U, V, X given Polya-gamma variables, one an observed cell (Polson et al., 2013)."""
         u, v = state.rows.on.astype(float), state.columns.on.astype(float)
-        weight = polya_gammas(state.predictor(), cells.observed, rng)
-        target = (cells.values - 0.5) * cells.observed
-        return self._normal(u, v, weight, target, state.weight_scale).draw(rng)
+        by_pair = polya_gammas_by_pair(state.rows.on, state.basis, cells.observed, rng)
+        precision = weighted_precision(by_pair, v)
+        precision[np.diag_indices_from(precision)] += state.weight_scale
+        target = cells.values - 0.5 * cells.observed
+        return NormalProposal(precision, u.T @ target @ v).draw(rng)
 
     def mean(self, predictor: np.ndarray) -> np.ndarray:
         """Probability of a one."""

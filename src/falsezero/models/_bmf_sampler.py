@@ -141,8 +141,7 @@ def _with_concentration(features: Features, prior: Gamma, rng: np.random.Generat
 def with_log_joint(state: State, cells: Cells, model: Model) -> State:
     """Fill in the log likelihood and the log joint density."""
     likelihood, priors = model.likelihood, model.priors
-    terms = likelihood.log_likelihood(cells, state.predictor(), state.precision)
-    log_likelihood = float(terms.sum())
+    log_likelihood = likelihood.total(state, cells)
     log_prior = state.rows.log_prior() + state.columns.log_prior()
     log_prior += likelihood.weight_log_prior(state.weights, state.weight_scale)
     log_prior += gamma_log_density(state.rows.concentration, priors.row_concentration)
