@@ -139,6 +139,14 @@ def test_coarse_numbers_are_fine_enough(precision) -> None:
     assert np.abs(shown - expected).max() < 1 / 255
 
 
+def test_an_image_of_the_wrong_size_is_refused(tmp_path) -> None:
+    table = fz.datasets.make_aspect_bernoulli(20, 6, 2, random_state=0).table
+    model = fz.AspectBernoulli(2, random_state=0).fit(table)
+    with pytest.raises(ValueError, match=r"\(2, 2\) has 4 pixels, but there are 6 columns"):
+        fz.explore(model, table, tmp_path / "page.html", image_shape=(2, 2))
+    assert not list(tmp_path.iterdir())
+
+
 def test_a_table_too_large_is_refused() -> None:
     table = fz.Table(np.zeros((1, 1)))
     model = fz.AspectBernoulli(1).fit(table)

@@ -75,6 +75,26 @@ def test_a_folder_that_is_not_there_is_said_before_the_work(finds, tmp_path) -> 
         fz.write_report(finds, tmp_path / "no" / "report.html")
 
 
+@pytest.mark.parametrize(
+    ("values", "words"),
+    [
+        (np.ones((3, 1)), "3 rows and 1 column"),
+        (np.zeros((3, 4)), "nothing but zeros"),
+        (np.ones((3, 4)), "nothing but ones"),
+        (np.full((3, 4), np.nan), "nothing but cells not observed"),
+    ],
+)
+def test_a_table_with_nothing_to_report_is_refused(values, words, tmp_path) -> None:
+    with pytest.raises(ValueError, match=words):
+        fz.write_report(fz.Table(values), tmp_path / "report.html")
+    assert not list(tmp_path.iterdir())
+
+
+def test_an_image_of_the_wrong_size_is_said_before_the_work(finds, tmp_path) -> None:
+    with pytest.raises(ValueError, match="9 pixels, but there are 30 columns"):
+        fz.write_report(finds, tmp_path / "report.html", image_shape=(3, 3))
+
+
 def test_votes_count_the_fits_that_agree(finds) -> None:
     found = study(
         finds,

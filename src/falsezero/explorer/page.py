@@ -18,6 +18,7 @@ from falsezero.explorer.links import Factors, factors_of
 from falsezero.explorer.packing import Bundle, Precision, pack, quantise
 from falsezero.inference.checkpoint import write_atomically
 from falsezero.io import check_target
+from falsezero.plot._images import check_image_shape
 from falsezero.plot._kinds import keep_of, kinds_of
 
 __all__ = ["explore", "explorer_html"]
@@ -95,6 +96,7 @@ def explorer_html(
             f"The explorer shows at most {_MOST_CELLS:,} cells, but the table has {n_cells:,}; "
             "hand over some of its rows, such as table.select(rows=slice(0, 1000))."
         )
+    check_image_shape(image_shape, table.shape[1])
     contents = _contents(model, table, title, image_shape)
     for precision in _PRECISIONS:
         page = _fill(title, pack(_bundle(*contents, precision)))

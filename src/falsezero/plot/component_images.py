@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from falsezero.plot._canvas import INK, KIND_COLOUR, KIND_WORD, Display, grid_of
+from falsezero.plot._images import check_image_shape
 from falsezero.plot._kinds import kinds_of
 
 __all__ = ["ComponentImagesDisplay"]
@@ -45,11 +46,7 @@ class ComponentImagesDisplay(Display):
     ) -> ComponentImagesDisplay:
         """Draw a fitted model; `image_shape` is (height, width), as data sets give it."""
         components = model.components_
-        if components.shape[1] != image_shape[0] * image_shape[1]:
-            raise ValueError(
-                f"image_shape={tuple(image_shape)} has {image_shape[0] * image_shape[1]} pixels, "
-                f"but the model was fitted to {components.shape[1]} columns."
-            )
+        check_image_shape(image_shape, components.shape[1])
         images = components.reshape(-1, *image_shape)
         display = cls(images, model.row_weights_.mean(axis=0), kinds_of(model))
         return display.plot(ax, **options)

@@ -30,6 +30,7 @@ from falsezero.plot import (
     OrderedTableDisplay,
     PhantomWeightDisplay,
 )
+from falsezero.plot._images import check_image_shape
 from falsezero.report.study import Study, study
 from falsezero.report.words import answers, assumptions, count, distrust, percent, varied
 
@@ -93,6 +94,7 @@ def write_report(
     """
     target = check_target(path)
     labelled = table if isinstance(table, Table) else as_table(table)
+    _check(labelled, image_shape)
     found = study(
         labelled,
         AspectBernoulli(tol=1e-6) if model is None else clone(model),
@@ -105,6 +107,23 @@ def write_report(
     title = title or f"Which zeros are real? {labelled.name or ''}".strip()
     write_atomically(target, _html(found, title, image_shape).encode())
     return target
+
+
+def _check(table: Table, image_shape: tuple[int, int] | None) -> None:
+    """Refuse, before the work, a table on which there is nothing to report."""
+    n_rows, n_columns = table.shape
+    if min(n_rows, n_columns) < 2:
+        raise ValueError(
+            f"The table has {count(n_rows, 'row')} and {count(n_columns, 'column')}; a report "
+            "needs two of each at least, for it is about what occurs together."
+        )
+    n_seen = n_rows * n_columns - table.n_missing
+    if table.n_ones in (0, n_seen):
+        only = "cells not observed" if not n_seen else "ones" if table.n_ones else "zeros"
+        raise ValueError(
+            f"The table holds nothing but {only}; a report needs ones and zeros to compare."
+        )
+    check_image_shape(image_shape, n_columns)
 
 
 def _candidates(table: Table) -> range:
