@@ -17,7 +17,7 @@ from falsezero.kernels._jit import jit
 GAUSSIAN, LOGISTIC, POISSON = 0, 1, 2
 """How a cell depends on its predictor (u W v'): mean, log odds, or rate."""
 
-_TINY = 1e-300
+TINY = 1e-300
 _SMALLEST_RATIO = 1e-16
 _CHUNK = 128
 LARGEST_LOG = 600.0
@@ -34,7 +34,8 @@ def _accepts(log_odds, rng):
 
 
 @jit
-def _column_counts(on):
+def column_counts(on):
+    """How many rows have each feature."""
     counts = np.zeros(on.shape[1])
     for i in range(on.shape[0]):
         for k in range(on.shape[1]):
@@ -50,7 +51,7 @@ def gaussian_scan(on, n_fixed, mass, slope, gram, precision, rng):
     the features of a row need. `on` and `slope` are changed in place.
     """
     n, width = on.shape
-    counts = _column_counts(on)
+    counts = column_counts(on)
     for i in range(n):
         for k in range(n_fixed, width):
             others = counts[k] - on[i, k]
@@ -75,7 +76,7 @@ def masked_scan(on, n_fixed, mass, residual, observed, basis, energy, precision,
     """
     n, width = on.shape
     n_columns = basis.shape[1]
-    counts = _column_counts(on)
+    counts = column_counts(on)
     for i in range(n):
         row = residual[i]
         for k in range(n_fixed, width):
@@ -115,10 +116,13 @@ def log_partition_ratio(p, q, factor, flush):
 @jit
 def flush_after(added):
     """How many cells may be multiplied before a logarithm must be taken, lest they overflow."""
-    largest = 0.0
+    largest, total = 0.0, 0.0
     for j in range(added.shape[0]):
         largest = max(largest, abs(added[j]))
-    return max(1, min(4096, int(LARGEST_LOG / (largest + 1e-3))))
+        total += abs(added[j])
+    if total < LARGEST_LOG:
+        return max(1, added.shape[0])
+    return max(1, int(LARGEST_LOG / largest))
 
 
 @jit(inline=True)
@@ -154,7 +158,9 @@ def feature_odds(on, basis, up, multiply, observed, p, q):
         p[:] = 1.0
         for k in range(on.shape[0]):
             if on[k]:
-                p *= up[k]
+                line = up[k]
+                for j in range(p.shape[0]):
+                    p[j] *= line[j]
         for j in range(p.shape[0]):
             seen = observed[j] > 0.0
             none = 1.0 / (1.0 + p[j])
@@ -179,7 +185,7 @@ def logistic_scan(on, n_fixed, mass, observed, basis, slope, rng):
     n, width = on.shape
     n_columns = basis.shape[1]
     up, down, multiply = exponentials(basis, LARGEST_LOG)
-    counts = _column_counts(on)
+    counts = column_counts(on)
     flush = np.empty(width, dtype=np.int64)
     for k in range(width):
         flush[k] = flush_after(basis[k])
@@ -266,16 +272,19 @@ def _log_rate_ratio(step, count, inverse, bits, added):
 
 
 @jit
-def _bits_of(count, bits, large):
+def _bits_of(count, bits, number, large):
     """The bits of counts below 16; places of larger counts go to `large`, whose number returns."""
     m = 0
     for j in range(count.shape[0]):
-        number = int(count[j])
-        if number > 15:
+        number[j] = int(count[j])
+        if number[j] > 15:
             large[m] = j
-            m, number = m + 1, 0
-        for b in range(4):
-            bits[b, j] = (number >> b) & 1
+            m += 1
+            number[j] = 0
+    for b in range(4):
+        line = bits[b]
+        for j in range(count.shape[0]):
+            line[j] = (number[j] >> b) & 1
     return m
 
 
@@ -288,13 +297,14 @@ def poisson_scan(on, n_fixed, mass, predictor, values, basis, exposure, rng):
     """
     n, width = on.shape
     n_columns = basis.shape[1]
-    counts = _column_counts(on)
-    bits, large = np.empty((4, n_columns)), np.empty(n_columns, dtype=np.int64)
+    counts = column_counts(on)
+    bits = np.empty((4, n_columns))
+    number, large = np.empty(n_columns, dtype=np.int64), np.empty(n_columns, dtype=np.int64)
     rate, inverse = np.empty(n_columns), np.empty(n_columns)
     for i in range(n):
-        n_large = _bits_of(values[i], bits, large)
+        n_large = _bits_of(values[i], bits, number, large)
         for j in range(n_columns):
-            rate[j] = max(predictor[i, j], _TINY)
+            rate[j] = max(predictor[i, j], TINY)
             inverse[j] = 1.0 / rate[j]
         for k in range(n_fixed, width):
             others = counts[k] - on[i, k]
@@ -309,134 +319,7 @@ def poisson_scan(on, n_fixed, mass, predictor, values, basis, exposure, rng):
             new = np.uint8(_accepts(log_odds, rng))
             if new != on[i, k]:
                 for j in range(n_columns):
-                    rate[j] = max(rate[j] + change * basis[k, j], _TINY)
+                    rate[j] = max(rate[j] + change * basis[k, j], TINY)
                     inverse[j] = 1.0 / rate[j]
                 on[i, k] = new
                 counts[k] += change
-
-
-@jit
-def cell_term(kind, value, predictor, precision):
-    """Log likelihood of one cell, up to what does not depend on the predictor."""
-    if kind == GAUSSIAN:
-        return -0.5 * precision * (value - predictor) ** 2
-    if kind == LOGISTIC:
-        softplus = max(predictor, 0.0) + math.log1p(math.exp(-abs(predictor)))
-        return value * predictor - softplus
-    if value > 0:
-        return value * math.log(max(predictor, _TINY)) - predictor
-    return -predictor
-
-
-@jit
-def row_term(kind, values, observed, predictor, precision):
-    """Log likelihood of the observed cells of a row, up to a constant."""
-    total = 0.0
-    for j in range(values.shape[0]):
-        if observed[j]:
-            total += cell_term(kind, values[j], predictor[j], precision)
-    return total
-
-
-@jit
-def row_gain(kind, values, observed, before, after, precision):
-    """How much more likely a row's observed cells are with another predictor."""
-    if kind != POISSON:
-        gain = row_term(kind, values, observed, after, precision)
-        return gain - row_term(kind, values, observed, before, precision)
-    gain, product = 0.0, 1.0
-    for j in range(values.shape[0]):
-        gain -= observed[j] * (after[j] - before[j])
-        if values[j] > 0:
-            ratio = max(after[j], _TINY) / max(before[j], _TINY)
-            if values[j] > 1 or not 1e-20 < ratio < 1e20:
-                gain += values[j] * math.log(ratio)
-                continue
-            product *= ratio
-            if not 1e-200 < product < 1e200:
-                gain += math.log(product)
-                product = 1.0
-    return gain + math.log(product)
-
-
-@jit
-def _pick_block(on, counts, n_fixed, mass, n, picked, change, rng):
-    """Pick features of a row and draw them from their conditional priors; says if any changes.
-
-    `change` is 1 where a picked feature would be switched on, -1 where off, 0 where it stays.
-    """
-    width = on.shape[0]
-    picked[:] = -1
-    change[:] = 0.0
-    for s in range(picked.shape[0]):
-        k = n_fixed + int(rng.random() * (width - n_fixed))
-        others = counts[k] - on[k]
-        if others + mass <= 0 or (picked == k).any():
-            continue
-        picked[s] = k
-        has = 1.0 if rng.random() * (n + mass) < others + mass else 0.0
-        change[s] = has - on[k]
-    return change.any()
-
-
-@jit
-def _switch_block(on, counts, picked, change):
-    """Do what was proposed."""
-    for s in range(picked.shape[0]):
-        if change[s] != 0:
-            on[picked[s]] = 1 if change[s] > 0 else 0
-            counts[picked[s]] += change[s]
-
-
-@jit
-def block_scan(kind, on, n_fixed, mass, predictor, values, observed, basis, precision, size, rng):
-    """Propose `size` features of each row at once from their conditional priors (section 3.3).
-
-    The proposal is accepted by the ratio of likelihoods. `on` and `predictor` are changed in place.
-    """
-    n, width = on.shape
-    if width == n_fixed:
-        return
-    counts = _column_counts(on)
-    trial = np.empty(basis.shape[1])
-    picked, change = np.empty(size, dtype=np.int64), np.empty(size)
-    for i in range(n):
-        if not _pick_block(on[i], counts, n_fixed, mass, n, picked, change, rng):
-            continue
-        trial[:] = predictor[i]
-        for s in range(size):
-            if change[s] != 0:
-                trial += change[s] * basis[picked[s]]
-        gain = row_gain(kind, values[i], observed[i], predictor[i], trial, precision)
-        if math.log(rng.random() + _TINY) < gain:
-            _switch_block(on[i], counts, picked, change)
-            predictor[i] = trial
-
-
-@jit
-def logistic_block_scan(on, n_fixed, mass, observed, basis, slope, size, rng):
-    """`block_scan` for zeros and ones, without exponentials, by the means of `logistic_scan`.
-
-    `slope` is values @ basis.T. `on` is changed in place.
-    """
-    n, width = on.shape
-    n_columns = basis.shape[1]
-    if width == n_fixed:
-        return
-    up, down, multiply = exponentials(basis, LARGEST_LOG / size)
-    flush = flush_after(size * basis.ravel())
-    counts = _column_counts(on)
-    p, q, factor = np.empty(n_columns), np.empty(n_columns), np.empty(n_columns)
-    picked, change = np.empty(size, dtype=np.int64), np.empty(size)
-    for i in range(n):
-        if not _pick_block(on[i], counts, n_fixed, mass, n, picked, change, rng):
-            continue
-        gain, factor[:] = 0.0, 1.0
-        for s in range(size):
-            if change[s] != 0:
-                gain += change[s] * slope[i, picked[s]]
-                factor *= up[picked[s]] if change[s] > 0 else down[picked[s]]
-        feature_odds(on[i], basis, up, multiply, observed[i], p, q)
-        gain -= log_partition_ratio(p, q, factor, flush)
-        if math.log(rng.random() + _TINY) < gain:
-            _switch_block(on[i], counts, picked, change)

@@ -13,7 +13,8 @@ import math
 import numpy as np
 
 from falsezero.kernels._jit import jit
-from falsezero.kernels.bmf import GAUSSIAN, POISSON, row_term
+from falsezero.kernels.bmf import GAUSSIAN, POISSON
+from falsezero.kernels.bmf_blocks import row_term
 
 _NEWTON = 4
 _EM = 6

@@ -11,9 +11,7 @@ import math
 import numpy as np
 
 from falsezero.kernels._jit import jit
-from falsezero.kernels.bmf import log_partition_ratio
-
-_TINY = 1e-300
+from falsezero.kernels.bmf import TINY, log_partition_ratio
 
 
 @jit
@@ -170,7 +168,7 @@ def poisson_options(base, values, added):
                 count = values[i, j]
                 if count == 0:
                     continue
-                rate = max(base[i, j] + added[c, j], _TINY)
+                rate = max(base[i, j] + added[c, j], TINY)
                 if count > 3 or rate < 1e-20 or rate > 1e20:
                     total += count * math.log(rate)
                     continue
@@ -189,5 +187,5 @@ def poisson_shares(choice, base, values, added):
     for i in range(base.shape[0]):
         c = choice[i]
         for j in range(base.shape[1]):
-            out[c, j] += values[i, j] / max(base[i, j] + added[c, j], _TINY)
+            out[c, j] += values[i, j] / max(base[i, j] + added[c, j], TINY)
     return out

@@ -14,6 +14,7 @@ from scipy.special import expit, gammaln
 
 from falsezero.kernels import bmf as kernels
 from falsezero.kernels.bmf_augment import deal_counts, polya_gammas_by_pair
+from falsezero.kernels.bmf_blocks import block_scan, logistic_block_scan
 from falsezero.models._bmf_state import Cells, Gamma, State
 
 _LOG_2PI = float(np.log(2 * np.pi))
@@ -105,7 +106,7 @@ class _ByPredictor:
         """Metropolis-Hastings over `size` entries of each row of `on` at once (section 3.3)."""
         rows, basis = state.rows, state.basis
         predictor = rows.on.astype(float) @ basis
-        kernels.block_scan(
+        block_scan(
             self.kind, on, rows.n_fixed, rows.mass, predictor, cells.values, cells.observed,
             basis, state.precision, size, rng,
         )  # fmt: skip
@@ -234,7 +235,7 @@ class Logistic(_AsObserved, _NormalWeights):
         self, state: State, cells: Cells, on: np.ndarray, size: int, rng: np.random.Generator
     ) -> None:
         """Metropolis-Hastings over `size` entries of each row of `on` at once (section 3.3)."""
-        kernels.logistic_block_scan(on, *self._for_scans(state, cells), size, rng)
+        logistic_block_scan(on, *self._for_scans(state, cells), size, rng)
 
     @staticmethod
     def _for_scans(state: State, cells: Cells) -> tuple[Any, ...]:
