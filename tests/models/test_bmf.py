@@ -185,3 +185,23 @@ def test_wrong_settings_are_named():
         model.log_predictive(table[:3])
     with pytest.raises(ValueError, match="keep= needs one number per component"):
         model.reconstruct(table, keep=[1])
+
+
+def test_progress_names_the_chain(capsys):
+    options = {**QUICK, "n_chains": 2, "verbose": 2}
+    BinaryMatrixFactorization(2, 2, likelihood="gaussian", **options).fit(blocks()[1])
+    said = capsys.readouterr().err.splitlines()
+    assert len(said) == 100
+    assert sum(line.endswith("draw, chain 2") for line in said) == 20
+
+
+def test_the_bar_fills_up_whichever_chain_a_sweep_belongs_to():
+    from rich.progress import Progress
+
+    from falsezero.inference.progress import _filling_listener
+
+    with Progress(disable=True) as bar:
+        listen = _filling_listener(bar, "BMF", 4)
+        for chain in (0, 1, 0, 1):
+            listen({"chain": chain, "iteration": 1, "objective": -1.0})
+        assert bar.tasks[0].finished

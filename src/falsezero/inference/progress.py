@@ -11,10 +11,14 @@ from falsezero.inference.monitor import Listener
 
 
 @contextmanager
-def progress(estimator: Any, verbose: int | bool) -> Iterator[tuple[Listener, ...]]:
+def progress(
+    estimator: Any, verbose: int | bool, total: int | None = None
+) -> Iterator[tuple[Listener, ...]]:
     """Yield listeners that show a fit's progress: none, a bar, or (verbose >= 2) a line each.
 
-    The bar needs a terminal; piped output stays clean.
+    `total` is how many iterations there will be in all where that is known, as it is of Markov
+    chains; the bar then fills up, whichever chain an iteration belongs to. The bar needs a
+    terminal; piped output stays clean.
     """
     if not verbose:
         yield ()
@@ -31,14 +35,19 @@ def progress(estimator: Any, verbose: int | bool) -> Iterator[tuple[Listener, ..
             TimeElapsedColumn(),
         )
         with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-            yield (_bar_listener(bar, type(estimator).__name__, estimator.n_init),)
+            name = type(estimator).__name__
+            if total is None:
+                yield (_bar_listener(bar, name, estimator.n_init),)
+            else:
+                yield (_filling_listener(bar, name, total),)
 
 
 def _printer(name: str, every: int) -> Listener:
     def listen(row: dict[str, Any]) -> None:
         if row["iteration"] % every == 0 or row["what"] == "final":
             said = f"{name} {row['iteration']:5d} {row['objective']:.6g} {row['seconds']:.1f} s"
-            print(f"{said} {row['what']}", file=sys.stderr)
+            chain = f", chain {row['chain'] + 1}" if "chain" in row else ""
+            print(f"{said} {row['what']}{chain}", file=sys.stderr)
 
     return listen
 
@@ -53,5 +62,14 @@ def _bar_listener(bar: Any, name: str, n_init: int) -> Listener:
         shown = f"{name} {min(done + 1, n_init)}/{n_init}"
         objective = f"{row['objective']:.6g}"
         bar.update(task, completed=row["iteration"], objective=objective, description=shown)
+
+    return listen
+
+
+def _filling_listener(bar: Any, name: str, total: int) -> Listener:
+    task = bar.add_task(name, total=total, objective="")
+
+    def listen(row: dict[str, Any]) -> None:
+        bar.update(task, advance=1, objective=f"{row['objective']:.6g}")
 
     return listen

@@ -64,8 +64,9 @@ class BinaryMatrixFactorization(PosteriorAnswers):
         Logistic only: values above become ones.
     callback : callable or None
         Called with every row of the history; returning True stops that chain.
-    n_jobs : int or None
-        Threads, one a chain; the answer does not depend on it.
+    n_jobs : int or None, default=-1
+        Threads, one a chain, as many as there are cores by default; the answer does not depend on
+        it.
     random_state, verbose
         As in every model of falsezero.
 
@@ -144,7 +145,7 @@ class BinaryMatrixFactorization(PosteriorAnswers):
         noise_prior: tuple[float, float] = (1.0, 1.0),
         binarize: float | None = None,
         callback: Any = None,
-        n_jobs: int | None = None,
+        n_jobs: int | None = -1,
         random_state: Any = None,
         verbose: int = 0,
     ):
@@ -201,7 +202,8 @@ class BinaryMatrixFactorization(PosteriorAnswers):
         steps = SamplerSteps(self._model(cells), cells)
         blocks = Blocks.cut(cells.values, block_rows=len(table))
         listeners = () if self.callback is None else (self.callback,)
-        with progress(self, self.verbose) as show:
+        expected = self.warmup + self.draws * self.thin
+        with progress(self, self.verbose, self.n_chains * expected) as show:
             chains = sample(
                 steps,
                 blocks,
@@ -213,7 +215,6 @@ class BinaryMatrixFactorization(PosteriorAnswers):
                 n_jobs=self.n_jobs,
                 listeners=(*show, *listeners),
             )
-        expected = self.warmup + self.draws * self.thin
         self.history_ = [row for chain in chains for row in chain.history]
         self.n_iter_ = max(len(chain.history) for chain in chains)
         self.converged_ = all(len(chain.history) == expected for chain in chains)
