@@ -7,9 +7,9 @@ import { Picture, many } from "./picture.js";
 import { unpack } from "./unpack.js";
 
 // Milliseconds that one frame of a moving slider may take.
-const FRAME = 9;
+const FRAME = 6;
 // Milliseconds of it that the search for doubtful cells may take; it goes on in the next frame.
-const LOOK = 3;
+const LOOK = 2;
 const LISTED = 100;
 
 class Page {

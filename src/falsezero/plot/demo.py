@@ -10,7 +10,7 @@ from matplotlib.colors import ListedColormap
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
-from falsezero.plot._canvas import COLOURS, INK, KIND_COLOUR
+from falsezero.plot._canvas import COLOURS, INK, KIND_COLOUR, KIND_WORD
 
 __all__ = ["draw_demo"]
 
@@ -56,7 +56,7 @@ def draw_demo(
     tables = [
         ("the truth", clean),
         ("what was seen:\nsome ones are lost", np.where(lost, 4, spoilt)),
-        ("restored:\nphantom removed", _judged(restored, clean, spoilt)),
+        ("restored: without the\ncomponent of zeros", _judged(restored, clean, spoilt)),
     ]
     for panels, (title, codes) in zip(axes, tables, strict=False):
         _write_beside(panels[0], title)
@@ -88,11 +88,12 @@ def _judged(answer: np.ndarray, clean: np.ndarray, spoilt: np.ndarray) -> np.nda
 def _draw_components(
     panels: Any, components: np.ndarray, kinds: np.ndarray, weights: np.ndarray, shape: Any
 ) -> None:
-    _write_beside(panels[0], "the components,\nwith their weights")
+    _write_beside(panels[0], "the components, with\ntheir share of all cells")
     for k, panel in enumerate(panels[: len(components)]):
         panel.imshow(components[k].reshape(shape), cmap=INK, vmin=0, vmax=1)
         is_phantom = kinds[k] != "content"
-        said = f"{kinds[k]} phantom\nweight {weights[k]:.2f}" if is_phantom else f"{weights[k]:.2f}"
+        word = f"{KIND_WORD[kinds[k]]}\n" if is_phantom else ""
+        said = f"{word}{weights[k]:.0%}"
         colour = KIND_COLOUR[kinds[k]] if is_phantom else "black"
         panel.set_xlabel(said, fontsize=9, color=colour, fontweight="bold" if is_phantom else None)
         edge = {"color": colour, "linewidth": 4} if is_phantom else {}
