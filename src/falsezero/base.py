@@ -203,8 +203,9 @@ class FactorModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
     def reweigh(self, weights: np.ndarray, keep: Any = None) -> np.ndarray:
         """Share row weights out anew after the analyst's word `keep`, P(u|k) or P(u|k, row).
 
-        The sum of a row's weights stays what it was. A row that had all its weight on removed components gets the average weights of the
-        training rows on what is kept: nothing better is known of it.
+        The sum of a row's weights stays what it was. A row that had all its weight on removed
+        components gets the average weights of the training rows on what is kept: nothing better is
+        known of it.
         """
         if keep is None:
             return weights

@@ -27,7 +27,7 @@ from falsezero.models._discrete_gibbs import (
     Statistics,
     random_state_of,
 )
-from falsezero.models._discrete_shards import Prior, Shard, even_cuts
+from falsezero.models._discrete_shards import Prior, Shard, even_cuts, unlike_rows
 
 
 class Counts(NamedTuple):
@@ -79,14 +79,13 @@ class CollapsedSteps:
     # -- where to begin -------------------------------------------------------------------------
 
     def init(self, blocks: Blocks, rng: np.random.Generator) -> tuple[Counts, list[list[Any]]]:
-        """Components begin as rows of the table, of which every token chooses one.
+        """Components begin as rows of the table that differ; every token chooses one of them.
 
         From tokens in components of their own choice the first thirty sweeps or so do nothing but
         find rows that belong together.
         """
         csr = blocks[0].csr
-        k, long = len(self.hyper.alpha), np.flatnonzero(self.tokens >= np.median(self.tokens))
-        seeds = csr[rng.choice(long, k, replace=len(long) < k)]
+        seeds = csr[unlike_rows(csr, len(self.hyper.alpha), rng)]
         spread = self.eta * csr.shape[1]
         inverse = 1.0 / (np.asarray(seeds.sum(axis=1), dtype=float) + spread)
         return self.arrange(

@@ -39,6 +39,27 @@ def even_cuts(weights: np.ndarray, parts: int) -> list[slice]:
     return [slice(min(a, len(weights)), max(a, b)) for a, b in pairwise(bounds)]
 
 
+def unlike_rows(csr: Any, k: int, rng: np.random.Generator) -> np.ndarray:
+    """Choose k rows, long ones more likely, and each unlike those before (as k-means++ does).
+
+    A row is as unlike as its distance, one minus the cosine between square roots of counts, from
+    the nearest row chosen. The choice is among a few times k rows, so that it costs little.
+    """
+    tokens = np.asarray(csr.sum(axis=1), dtype=float) + 1e-9
+    few = min(len(tokens), 4 * k + 20)
+    drawn = np.sort(rng.choice(len(tokens), few, replace=False, p=tokens / tokens.sum()))
+    roots = csr[drawn].astype(float).sqrt()
+    roots = roots.multiply(1 / np.sqrt(tokens[drawn])[:, None]).tocsr()
+    unlike = np.ones(few)
+    chosen = []
+    for _ in range(k):
+        total = unlike.sum()
+        chosen.append(rng.choice(few, p=unlike / total if total > 0 else None))
+        likeness = (roots @ roots[[chosen[-1]]].T).toarray().ravel()
+        unlike = np.minimum(unlike, np.maximum(1 - likeness, 0))
+    return drawn[chosen]
+
+
 class RowLists(NamedTuple):
     """Components of the tokens of a `Shard`, and the components each row uses with their counts."""
 
