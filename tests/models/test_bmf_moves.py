@@ -6,7 +6,7 @@ from scipy import stats
 from tests.reference.bmf import buffet_log_prior, features, finite_log_prior, plain_scan
 
 from falsezero.kernels.bmf_augment import deal_counts, polya_gammas, polya_gammas_by_pair
-from falsezero.kernels.bmf_split import restricted_scan
+from falsezero.kernels.bmf_split import gaussian_options, restricted_scan
 from falsezero.models._bmf_births import births_and_deaths
 from falsezero.models._bmf_entries import entry_blocks, single_entries
 from falsezero.models._bmf_likelihoods import LIKELIHOODS, weighted_precision
@@ -227,6 +227,13 @@ def test_options_of_a_row_are_as_likely_as_the_model_says(name, missing):
         ]
     )
     assert np.allclose(found - found[:, :1], expected - expected[:, :1])
+
+
+def test_the_compiled_options_of_a_real_row_are_those_of_its_part():
+    part, _, state, _, _, rng = part_of("gaussian", 0.0)
+    weights = rng.standard_normal((2, state.weights.shape[1]))
+    compiled = gaussian_options(part.slope, part.spread, weights, part.precision)
+    assert np.allclose(compiled, part.terms(PARTS, weights))
 
 
 def test_the_weights_of_a_split_have_their_posterior():

@@ -112,6 +112,56 @@ def paired_draw(mean, lower, noise):
     return mean + out
 
 
+@jit(reassociate=True)
+def gaussian_options(slope, spread, weights, precision):
+    """Log likelihood of each row with the first part, the second or both, up to a constant."""
+    n, width = slope.shape
+    out = np.empty((n, 3))
+    size, cross, other = 0.0, 0.0, 0.0
+    for d in range(width):
+        size += spread[d] * weights[0, d] ** 2
+        cross += spread[d] * weights[0, d] * weights[1, d]
+        other += spread[d] * weights[1, d] ** 2
+    for i in range(n):
+        first, second = 0.0, 0.0
+        for d in range(width):
+            first += slope[i, d] * weights[0, d]
+            second += slope[i, d] * weights[1, d]
+        out[i, 0] = precision * (first - 0.5 * size)
+        out[i, 1] = precision * (second - 0.5 * other)
+        out[i, 2] = out[i, 0] + out[i, 1] - precision * cross
+    return out
+
+
+@jit
+def gaussian_launch(
+    slope, spread, precision, ridge, start, anchors, n_things, mass, noise, uniforms
+):  # fmt: skip
+    """Weights and a restricted scan in turn, as often as there are `uniforms`; weights come last.
+
+    Returns the choices and the weights.
+    """
+    choice = start
+    nothing = np.empty(0, dtype=np.int64)
+    for scan in range(noise.shape[0]):
+        gram, linear = np.zeros((2, 2)), np.zeros((2, slope.shape[1]))
+        for i in range(slope.shape[0]):
+            for a in range(2):
+                if choice[i] != 1 - a:
+                    gram[a, a] += 1.0
+                    linear[a] += slope[i]
+            gram[0, 1] += choice[i] == 2
+        gram[1, 0] = gram[0, 1]
+        mean, lower = paired_normals(gram, spread, linear, precision, ridge)
+        weights = paired_draw(mean, lower, noise[scan])
+        if scan < uniforms.shape[0]:
+            terms = gaussian_options(slope, spread, weights, precision)
+            choice, _ = restricted_scan(
+                terms, choice, anchors, n_things, mass, nothing, uniforms[scan]
+            )
+    return choice, weights
+
+
 @jit
 def paired_log_density(weights, mean, lower):
     """Log density of the small normals together, without the 2 pi."""

@@ -7,6 +7,7 @@ option (`terms`, up to a constant of the row). Options are lines of `PARTS` or `
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Protocol
 
@@ -15,12 +16,16 @@ import numpy as np
 from falsezero.kernels import bmf as entries
 from falsezero.kernels import bmf_split as kernels
 from falsezero.models._bmf_likelihoods import GammaProposal, NormalProposal, WeightProposal
-from falsezero.models._bmf_state import Cells, State
+from falsezero.models._bmf_state import Cells, Features, State
 
 PARTS = np.array([[1, 0], [0, 1], [1, 1]], dtype=float)
 """What a row of the split feature may have: the first part, the second, or both."""
 WHOLE = np.ones((1, 1))
 """What a row of the merged feature has."""
+NOTHING = np.empty(0, dtype=np.int64)
+"""No choice in particular."""
+_LAUNCH_SCANS, _LAUNCH_STEPS = 3, 2
+"""Restricted scans before the last one, and steps towards the mode of the weights in each."""
 
 
 class Part(Protocol):
@@ -32,6 +37,14 @@ class Part(Protocol):
     def outside(self, weights: np.ndarray) -> np.ndarray:
         """The way back."""
 
+    def launch(
+        self, choice: np.ndarray, anchors: np.ndarray, rows: Features, rng: np.random.Generator
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Choices made plausible by restricted scans, and weights for them."""
+
+    def nothing(self, options: np.ndarray) -> np.ndarray:
+        """Weights from which the way to plausible ones begins."""
+
     def propose(
         self, options: np.ndarray, choice: np.ndarray, guess: np.ndarray, steps: int
     ) -> WeightProposal:
@@ -39,6 +52,23 @@ class Part(Protocol):
 
     def terms(self, options: np.ndarray, weights: np.ndarray) -> np.ndarray:
         """Log likelihood of each row (lines) under each option, up to a constant of the row."""
+
+
+def scan_parts(
+    part: Part,
+    choice: np.ndarray,
+    weights: np.ndarray,
+    anchors: np.ndarray,
+    rows: Features,
+    wanted: np.ndarray,
+    rng: np.random.Generator,
+) -> tuple[np.ndarray, float]:
+    """One restricted Gibbs scan, free or made to arrive at what is `wanted`."""
+    terms = np.ascontiguousarray(part.terms(PARTS, weights))
+    uniforms = rng.random(0 if len(wanted) else len(terms))
+    return kernels.restricted_scan(
+        terms, choice, anchors, len(rows.on), rows.mass, wanted, uniforms
+    )
 
 
 class PairedNormal:
@@ -88,6 +118,21 @@ class GaussianPart:
         """Weights of the model."""
         return weights @ self.vectors.T
 
+    def nothing(self, options: np.ndarray) -> np.ndarray:
+        """Zeros: the posterior is exact from anywhere."""
+        return np.zeros((options.shape[1], len(self.spread)))
+
+    def launch(
+        self, choice: np.ndarray, anchors: np.ndarray, rows: Features, rng: np.random.Generator
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Choices made plausible by restricted scans, and weights for them."""
+        noise = rng.standard_normal((_LAUNCH_SCANS + 1, 2, len(self.spread)))
+        uniforms = rng.random((_LAUNCH_SCANS, len(choice)))
+        return kernels.gaussian_launch(
+            self.slope, self.spread, self.precision, self.ridge, choice, anchors, len(rows.on),
+            rows.mass, noise, uniforms,
+        )  # fmt: skip
+
     def propose(
         self, options: np.ndarray, choice: np.ndarray, guess: np.ndarray, steps: int
     ) -> PairedNormal:
@@ -102,8 +147,11 @@ class GaussianPart:
         return self.precision * (self.slope @ added.T - 0.5 * added**2 @ self.spread)
 
 
-class _Plain:
+class _Plain(ABC):
     """What parts of logistic and Poisson tables share: the predictor without the features."""
+
+    typical = 0.0
+    """Where weights begin, over the prior's own scale."""
 
     def __init__(self, state: State, cells: Cells, rest: np.ndarray):
         self.base = rest @ state.basis
@@ -116,6 +164,33 @@ class _Plain:
         return weights
 
     outside = inside
+
+    def nothing(self, options: np.ndarray) -> np.ndarray:
+        """Weights from which the way to plausible ones begins."""
+        shape = options.shape[1], self.columns.shape[1]
+        return np.full(shape, self.typical / self.ridge)
+
+    @abstractmethod
+    def propose(
+        self, options: np.ndarray, choice: np.ndarray, guess: np.ndarray, steps: int
+    ) -> WeightProposal:
+        """Distribution of the weights, near their posterior."""
+
+    @abstractmethod
+    def terms(self, options: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        """Log likelihood of each row under each option, up to a constant of the row."""
+
+    def launch(
+        self, choice: np.ndarray, anchors: np.ndarray, rows: Features, rng: np.random.Generator
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Choices made plausible by restricted scans, and weights for them."""
+        guess = self.nothing(PARTS)
+        for scan in range(_LAUNCH_SCANS + 1):
+            proposal = self.propose(PARTS, choice, guess, _LAUNCH_STEPS)
+            guess, weights = proposal.mean.reshape(guess.shape), proposal.draw(rng)
+            if scan < _LAUNCH_SCANS:
+                choice, _ = scan_parts(self, choice, weights, anchors, rows, NOTHING, rng)
+        return choice, weights
 
     def _by_option(self, options: np.ndarray, choice: np.ndarray, table: np.ndarray) -> np.ndarray:
         """Columns of a table added up over the rows of each option."""
@@ -176,6 +251,8 @@ class LogisticPart(_Plain):
 
 class PoissonPart(_Plain):
     """Rows of a table of counts."""
+
+    typical = 1.0
 
     def propose(
         self, options: np.ndarray, choice: np.ndarray, guess: np.ndarray, steps: int

@@ -15,14 +15,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from falsezero.kernels.bmf_split import restricted_scan
 from falsezero.models._bmf_likelihoods import Likelihood
-from falsezero.models._bmf_parts import KINDS, PARTS, WHOLE, Part
+from falsezero.models._bmf_parts import KINDS, NOTHING, PARTS, WHOLE, Part, scan_parts
 from falsezero.models._bmf_state import Cells, Features, State
 
-_LAUNCH_SCANS = 3
-_FIRST_STEPS, _LATER_STEPS = 5, 2
-"""Steps towards the mode of the weights: from nothing, and from a guess."""
+_STEPS = 5
+"""Steps towards the mode of the weights, from nothing."""
 
 
 class _Move(NamedTuple):
@@ -39,21 +37,12 @@ class _Move(NamedTuple):
     state: State
     likelihood: Likelihood
 
-    def nothing(self, options: np.ndarray) -> np.ndarray:
-        """Weights from which the way to plausible ones begins, in the part's coordinates."""
-        shape = options.shape[1], self.state.weights.shape[1]
-        typical = 1.0 / self.state.weight_scale if self.likelihood.table_kind == "count" else 0.0
-        return np.full(shape, typical)
-
 
 class _Launch(NamedTuple):
     """Where the last scan of a split begins."""
 
     choice: np.ndarray
     weights: np.ndarray
-
-
-_NOTHING = np.empty(0, dtype=np.int64)
 
 
 def split_merge(
@@ -152,26 +141,15 @@ def _launch(move: _Move, rng: np.random.Generator) -> _Launch:
     """A split that some restricted scans have made plausible, from a random start."""
     choice = rng.integers(3, size=len(move.which))
     choice[move.anchors] = 0, 1
-    guess = move.nothing(PARTS)
-    for scan in range(_LAUNCH_SCANS + 1):
-        proposal = move.part.propose(PARTS, choice, guess, _LATER_STEPS)
-        guess = proposal.mean.reshape(guess.shape)
-        launch = _Launch(choice, proposal.draw(rng))
-        if scan < _LAUNCH_SCANS:
-            choice, _ = _scan(move, launch, rng)
-    return launch
+    return _Launch(*move.part.launch(choice, move.anchors, move.state.rows, rng))
 
 
 def _scan(
-    move: _Move, launch: _Launch, rng: np.random.Generator, wanted: np.ndarray = _NOTHING
+    move: _Move, launch: _Launch, rng: np.random.Generator, wanted: np.ndarray = NOTHING
 ) -> tuple[np.ndarray, float]:
-    """One restricted Gibbs scan, free or made to arrive at what is `wanted`."""
+    """The last scan, free or made to arrive at what is `wanted`."""
     rows = move.state.rows
-    terms = np.ascontiguousarray(move.part.terms(PARTS, launch.weights))
-    uniforms = rng.random(0 if len(wanted) else len(terms))
-    return restricted_scan(
-        terms, launch.choice, move.anchors, len(rows.on), rows.mass, wanted, uniforms
-    )
+    return scan_parts(move.part, launch.choice, launch.weights, move.anchors, rows, wanted, rng)
 
 
 def _weigh(
@@ -183,7 +161,7 @@ def _weigh(
 ) -> tuple[float, np.ndarray]:
     """Log of likelihood x prior / proposal for weights, drawn here if None; and the weights."""
     part = move.part
-    proposal = part.propose(options, choice, move.nothing(options), _FIRST_STEPS)
+    proposal = part.propose(options, choice, part.nothing(options), _STEPS)
     drawn = proposal.draw(rng) if weights is None else part.inside(weights)
     value = part.terms(options, drawn)[np.arange(len(choice)), choice].sum()
     value -= proposal.log_density(drawn)
