@@ -127,6 +127,7 @@ def test_a_click_explains_a_cell(open_page, path, model, spoilt) -> None:
     said = page.locator("#fz-why").inner_text()
     assert "recorded 0" in said
     assert "doubtful zero" in said
+    assert "this zero is wrong with a probability of >99 %" in said
     number = int(re.search(r"What speaks for a one\?\s+component (\d+)", said).group(1))
     first = page.locator(".doubts tbody tr").first.inner_text()
     assert first.split("\t")[0].strip() in said
@@ -148,6 +149,59 @@ def test_the_table_answers_to_the_keyboard(open_page, path) -> None:
     assert page.evaluate("document.querySelector('#falsezero').explorer.picture.zoom") > 2
     page.keyboard.press("0")
     assert page.evaluate("document.querySelector('#falsezero').explorer.picture.zoom") == 1
+
+
+def test_no_mouse_is_needed(open_page, path) -> None:
+    page = open_page(path)
+    seen = []
+    for _ in range(40):
+        page.keyboard.press("Tab")
+        focus = page.evaluate(
+            """() => {
+              const e = document.activeElement, {outlineWidth, outlineStyle} = getComputedStyle(e);
+              return [e.id || e.textContent, `${outlineWidth} ${outlineStyle}`];
+            }"""
+        )
+        assert focus[1] == "3px solid"
+        seen.append(focus[0])
+        if focus[0] == "fz-keep-1":
+            page.keyboard.press("ArrowLeft")
+            assert page.locator(":focus").get_attribute("aria-valuetext") == "99 %"
+        if focus[0] == "Download all as CSV":
+            with page.expect_download() as download:
+                page.keyboard.press("Enter")
+            assert download.value.suggested_filename == "doubtful-zeros.csv"
+            break
+    # The list has a hundred lines: its button must not be behind them.
+    assert seen[-1] == "Download all as CSV"
+    assert {"fz-keep-9", "fz-table", "fz-least", "Keep all"} < set(seen)
+
+
+def luminance(colour: str) -> float:
+    levels = [int(level) / 255 for level in re.findall(r"\d+", colour)[:3]]
+    linear = [x / 12.92 if x <= 0.03928 else ((x + 0.055) / 1.055) ** 2.4 for x in levels]
+    return float(np.dot([0.2126, 0.7152, 0.0722], linear))
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_colours_can_be_told_apart(open_page, path, scheme) -> None:
+    page = open_page(path, color_scheme=scheme)
+    colour = page.evaluate(
+        """() => {
+          const style = getComputedStyle(document.querySelector(".falsezero"));
+          const names = ["page", "panel", "text", "faint", "focus", "missed", "missed-text",
+                         "extra", "bar", "paper"];
+          return Object.fromEntries(names.map((n) => [n, style.getPropertyValue(`--${n}`)]));
+        }"""
+    )
+    text = [("text", "page"), ("text", "panel"), ("text", "bar"), ("faint", "panel")]
+    text += [("missed-text", "page"), ("missed-text", "panel"), ("extra", "panel")]
+    marks = [("focus", "page"), ("focus", "panel"), ("missed", "paper"), ("extra", "paper")]
+    # WCAG 2.1 AA: 4.5 for text, 3 for what else must be seen.
+    for pairs, least in ((text, 4.5), (marks, 3.0)):
+        for pair in pairs:
+            low, high = sorted(luminance(colour[name]) for name in pair)
+            assert (high + 0.05) / (low + 0.05) >= least, pair
 
 
 def test_everything_has_a_name_for_screen_readers(open_page, path) -> None:
