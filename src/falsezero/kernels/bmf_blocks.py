@@ -11,7 +11,6 @@ from falsezero.kernels.bmf import (
     GAUSSIAN,
     LARGEST_LOG,
     LOGISTIC,
-    POISSON,
     TINY,
     column_counts,
     exponentials,
@@ -44,12 +43,21 @@ def row_term(kind, values, observed, predictor, precision):
     return total
 
 
+@jit(reassociate=True)
+def _square_gain(values, observed, before, after):
+    """Half of what the sum of squared errors loses."""
+    total = 0.0
+    for j in range(values.shape[0]):
+        middle = 0.5 * (before[j] + after[j])
+        total += observed[j] * (after[j] - before[j]) * (values[j] - middle)
+    return total
+
+
 @jit
 def row_gain(kind, values, observed, before, after, precision):
-    """How much more likely a row's observed cells are with another predictor."""
-    if kind != POISSON:
-        gain = row_term(kind, values, observed, after, precision)
-        return gain - row_term(kind, values, observed, before, precision)
+    """How much more likely a row of real numbers or counts is with another predictor."""
+    if kind == GAUSSIAN:
+        return precision * _square_gain(values, observed, before, after)
     gain, product = 0.0, 1.0
     for j in range(values.shape[0]):
         gain -= observed[j] * (after[j] - before[j])
@@ -98,7 +106,8 @@ def _switch_block(on, counts, picked, change):
 def block_scan(kind, on, n_fixed, mass, predictor, values, observed, basis, precision, size, rng):
     """Propose `size` features of each row at once from their conditional priors (section 3.3).
 
-    The proposal is accepted by the ratio of likelihoods. `on` and `predictor` are changed in place.
+    For real numbers and counts. The proposal is accepted by the ratio of likelihoods. `on` and
+    `predictor` are changed in place.
     """
     n, width = on.shape
     if width == n_fixed:
@@ -112,7 +121,9 @@ def block_scan(kind, on, n_fixed, mass, predictor, values, observed, basis, prec
         trial[:] = predictor[i]
         for s in range(size):
             if change[s] != 0:
-                trial += change[s] * basis[picked[s]]
+                line = basis[picked[s]]
+                for j in range(trial.shape[0]):
+                    trial[j] += change[s] * line[j]
         gain = row_gain(kind, values[i], observed[i], predictor[i], trial, precision)
         if math.log(rng.random() + TINY) < gain:
             _switch_block(on[i], counts, picked, change)

@@ -177,8 +177,10 @@ class Gaussian(_ByPredictor, _NormalWeights):
         """
         if cells.complete:
             return cells
-        drawn = self.simulate(state.predictor(), state.precision, rng)
-        values = np.where(cells.observed > 0, cells.values, drawn)
+        values, where = cells.values.copy(), cells.missing
+        values.ravel()[where] = self.simulate(
+            state.predictor().ravel()[where], state.precision, rng
+        )
         return Cells(values, np.ones_like(values))
 
     def draw_weights(self, state: State, cells: Cells, rng: np.random.Generator) -> np.ndarray:

@@ -121,6 +121,11 @@ class Cells:
         return bool(self.observed.all())
 
     @cached_property
+    def missing(self) -> np.ndarray:
+        """Where cells were not observed, in the raveled table."""
+        return np.flatnonzero(self.observed == 0)
+
+    @cached_property
     def n_observed(self) -> float:
         """Number of observed cells."""
         return float(self.observed.sum())
