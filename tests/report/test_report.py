@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from types import SimpleNamespace
 
 import matplotlib as mpl
@@ -11,7 +12,7 @@ import pytest
 
 import falsezero as fz
 from falsezero.data.errors import FileReadError
-from falsezero.report.page import _some_rows
+from falsezero.report.page import _absences, _some_rows
 from falsezero.report.study import study
 from falsezero.report.words import answers, distrust
 
@@ -114,6 +115,15 @@ def test_votes_count_the_fits_that_agree(finds) -> None:
     full = (votes == len(found.as_good)).sum()
     assert f"{len(votes):,} of " in said["Which zeros are doubtful?"]
     assert f"All of these doubt {full:,} of the {len(votes):,}" in said["How sure is that?"]
+
+
+def test_a_lonely_fit_has_no_votes(finds) -> None:
+    settings = {"criterion": "cells", "random_state": 0}
+    found = study(finds, fz.AspectBernoulli(tol=1e-6), n_components=4, n_restarts=2, **settings)
+    alone = replace(found, restarts=[found.model, SimpleNamespace(objective_=-np.inf)])
+    assert "no second opinion" in answers(alone)["How sure is that?"]
+    assert "Votes" not in _absences(alone)
+    assert "Votes" in _absences(replace(found, restarts=[found.model] * 2))
 
 
 def make_study(**changes):

@@ -245,11 +245,15 @@ def _absences(found: Study) -> str:
         f"{f'; the most doubtful, at most {_A_COLUMN} a column' if total > len(shown) else ''}. "
         "<b>Probability</b>: how probable it is that the zero is wrong, because noise made it and "
         "the rest of its row speaks for a one. "
-        "<b>Because of</b>: the component that expects the one, with its strongest columns. "
-        f"<b>Votes</b>: of {count(fits, 'fit')} that describe the table equally well, how many "
-        "doubt this zero."
+        "<b>Because of</b>: the component that expects the one, with its strongest columns."
     )
-    votes = [f"{v} of {fits}" for v in shown["votes"].tolist()]
+    votes = None
+    if fits > 1:
+        votes = [f"{v} of {fits}" for v in shown["votes"].tolist()]
+        text += (
+            f" <b>Votes</b>: of {fits} fits that describe the table equally well, how many doubt "
+            "this zero."
+        )
     return f"{head}<p>{text}</p>{_doubt_table(found, shown, votes)}{_most_missed(found)}"
 
 

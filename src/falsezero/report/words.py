@@ -110,6 +110,11 @@ def _how_sure(found: Study) -> str:
             f"The search was begun anew {len(found.restarts)} times, and {fits} of the fits are as "
             f"good as the best. All of these doubt {full:,} of the {total:,}: begin with those."
         )
+    elif len(found.restarts) > 1:
+        lines.append(
+            f"The search was begun anew {len(found.restarts)} times and reached a fit as good as "
+            "this one only once, so there is no second opinion on its cells."
+        )
     if total > found.table.n_ones / 2:
         lines.append(
             f"Of a single cell, not very sure: {count(total, 'doubtful zero')} stand against "
@@ -174,7 +179,7 @@ def distrust(found: Study) -> list[str]:
         *_about_choice(found),
         *_about_size(found),
     ]
-    return lines or ["Nothing stands out: restarts agree and no component is a border case."]
+    return lines or ["Nothing stands out: random starts agree and no component is a border case."]
 
 
 def _about_restarts(found: Study) -> list[str]:
