@@ -26,8 +26,9 @@ def births_and_deaths(
     predictor = state.predictor()
     reached = 0
     while reached < len(chosen):
-        on = np.pad(on[:, :width], ((0, 0), (0, _ROOM)))
-        weights = np.pad(weights[:width], ((0, _ROOM), (0, 0)))
+        spare = np.zeros((n, _ROOM), dtype=np.uint8)
+        on = np.hstack([on[:, :width], spare])
+        weights = np.vstack([weights[:width], np.zeros((_ROOM, weights.shape[1]))])
         width, reached = birth_scan(
             likelihood.kind, chosen, reached, on, width, rows.n_fixed, rows.concentration / n,
             weights, state.columns.on, cells.values, cells.observed, predictor,
