@@ -186,6 +186,6 @@ def run(quick: bool) -> list[dict[str, Any]]:
         return against_tomotopy("newsgroups", 20, 20, 1, 20) + growth(quick)
     rows = []
     for name in LOADERS:
-        rows += against_tomotopy(name, 1, 50, 3, 240)
-        rows += against_tomotopy(name, 1, 500, 1, 240)
+        rows += against_tomotopy(name, 1, 50, 3, 200)
+        rows += against_tomotopy(name, 1, 500, 1, 200)
     return rows + growth(quick)
