@@ -5,6 +5,7 @@ import pytest
 from scipy import stats
 from tests.reference.bmf import buffet_log_prior, features, finite_log_prior, plain_scan
 
+from falsezero.kernels import bmf as kernels
 from falsezero.kernels.bmf_augment import deal_counts, polya_gammas, polya_gammas_by_pair
 from falsezero.kernels.bmf_split import gaussian_options, restricted_scan
 from falsezero.models._bmf_births import births_and_deaths
@@ -55,6 +56,23 @@ def test_the_scan_takes_the_decisions_of_the_plain_rule(name, finite, missing):
         plain = plain_scan(table, rows.on, 1, rows.mass, state.basis, row_likelihood, source)
         moved = single_entries(state, cells, model.likelihood, np.random.default_rng(seed))
         assert (moved.rows.on == plain).all()
+
+
+@pytest.mark.parametrize("n", [40, 600])
+@pytest.mark.parametrize("size", [0.5, 1e6])
+@pytest.mark.parametrize("step", [1.0, -1.0])
+def test_logarithms_of_products_are_sums_of_logarithms(n, size, step):
+    """However long the row and however large the ratios, some counts being too large for bits."""
+    rng = np.random.default_rng(0)
+    count = rng.poisson(6, size=n).astype(float)
+    added, rest = size * rng.random(n), rng.random(n) + 0.01
+    rate = rest + (added if step < 0 else 0.0)
+    bits, large = np.empty((4, n)), np.empty(n, dtype=np.int64)
+    n_large = kernels._bits_of(count, *bits, large)
+    assert set(large[:n_large]) == set(np.flatnonzero(count > 15))
+    found = kernels._log_rate_ratio(step, count, 1 / rate, *bits, added)
+    terms = count * np.log((rate + step * added) / rate)
+    assert np.isclose(found, terms[count < 16].sum(), rtol=1e-6)
 
 
 def test_the_moves_change_something():

@@ -19,7 +19,7 @@ GAUSSIAN, LOGISTIC, POISSON = 0, 1, 2
 
 TINY = 1e-300
 _SMALLEST_RATIO = 1e-16
-_CHUNK = 128
+_CHUNK, _WHOLE = 128, 512
 LARGEST_LOG = 600.0
 """Logarithms up to here have an exponential that is neither zero nor infinite."""
 
@@ -106,6 +106,8 @@ def _product(p, q, factor):
 @jit
 def log_partition_ratio(p, q, factor, flush):
     """Sum over cells of log(q + p factor), with one logarithm for every `flush` cells."""
+    if flush >= p.shape[0]:
+        return math.log(_product(p, q, factor))
     total = 0.0
     for start in range(0, p.shape[0], flush):
         some = slice(start, start + flush)
@@ -247,20 +249,24 @@ def _power_product(step, inverse, ones, twos, fours, eights, added):
 
 
 @jit
-def _log_rate_ratio(step, count, inverse, bits, added):
-    """Sum of count x log(new rate / rate), with one logarithm for every `_CHUNK` cells.
+def _log_rate_ratio(step, count, inverse, ones, twos, fours, eights, added):
+    """Sum of count x log(new rate / rate) where counts are below 16, with as few logarithms.
 
     Ratios of one step lie all on the same side of 1, so that a product which overflows, or comes
-    near to it, shows; its cells are then taken one by one, and kept from vanishing by rounding.
+    near to it, shows; its cells are then taken in smaller groups, at last one by one, and kept from
+    vanishing by rounding.
     """
-    total = 0.0
     n = added.shape[0]
+    if n <= _WHOLE:
+        product = _power_product(step, inverse, ones, twos, fours, eights, added)
+        if 1e-250 < product < 1e250:
+            return math.log(product)
+    total = 0.0
     for start in range(0, n, _CHUNK):
         some = slice(start, start + _CHUNK)
         product = _power_product(
-            step, inverse[some], bits[0, some], bits[1, some], bits[2, some], bits[3, some],
-            added[some],
-        )  # fmt: skip
+            step, inverse[some], ones[some], twos[some], fours[some], eights[some], added[some]
+        )
         if 1e-250 < product < 1e250:
             total += math.log(product)
             continue
@@ -272,19 +278,16 @@ def _log_rate_ratio(step, count, inverse, bits, added):
 
 
 @jit
-def _bits_of(count, bits, number, large):
+def _bits_of(count, ones, twos, fours, eights, large):
     """The bits of counts below 16; places of larger counts go to `large`, whose number returns."""
     m = 0
     for j in range(count.shape[0]):
-        number[j] = int(count[j])
-        if number[j] > 15:
+        number = int(count[j])
+        if number > 15:
             large[m] = j
-            m += 1
-            number[j] = 0
-    for b in range(4):
-        line = bits[b]
-        for j in range(count.shape[0]):
-            line[j] = (number[j] >> b) & 1
+            m, number = m + 1, 0
+        ones[j], twos[j] = number & 1, (number >> 1) & 1
+        fours[j], eights[j] = (number >> 2) & 1, number >> 3
     return m
 
 
@@ -298,11 +301,12 @@ def poisson_scan(on, n_fixed, mass, predictor, values, basis, exposure, rng):
     n, width = on.shape
     n_columns = basis.shape[1]
     counts = column_counts(on)
-    bits = np.empty((4, n_columns))
-    number, large = np.empty(n_columns, dtype=np.int64), np.empty(n_columns, dtype=np.int64)
+    ones, twos = np.empty(n_columns), np.empty(n_columns)
+    fours, eights = np.empty(n_columns), np.empty(n_columns)
+    large = np.empty(n_columns, dtype=np.int64)
     rate, inverse = np.empty(n_columns), np.empty(n_columns)
     for i in range(n):
-        n_large = _bits_of(values[i], bits, number, large)
+        n_large = _bits_of(values[i], ones, twos, fours, eights, large)
         for j in range(n_columns):
             rate[j] = max(predictor[i, j], TINY)
             inverse[j] = 1.0 / rate[j]
@@ -311,7 +315,7 @@ def poisson_scan(on, n_fixed, mass, predictor, values, basis, exposure, rng):
             if others + mass <= 0:
                 continue
             change = -1.0 if on[i, k] else 1.0
-            gain = _log_rate_ratio(change, values[i], inverse, bits, basis[k])
+            gain = _log_rate_ratio(change, values[i], inverse, ones, twos, fours, eights, basis[k])
             for j in large[:n_large]:
                 ratio = max(1.0 + change * basis[k, j] * inverse[j], _SMALLEST_RATIO)
                 gain += values[i, j] * math.log(ratio)
