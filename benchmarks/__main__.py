@@ -10,6 +10,7 @@ import time
 import traceback
 import warnings
 from importlib import import_module
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -32,10 +33,18 @@ def main(words: list[str] | None = None) -> int:
     if arguments.table:
         table.publish()
         return 0
-    failed = [case for case in arguments.cases or CASES if not _run(case, arguments.quick)]
+    failed = [case for case in arguments.cases or CASES if not _alone(case, arguments.quick)]
     if failed:
         print(f"failed: {', '.join(failed)}", file=sys.stderr)
     return bool(failed)
+
+
+def _alone(case: str, quick: bool) -> bool:
+    """Run a case in a process of its own: times depend on the memory that earlier cases left."""
+    child = get_context("fork").Process(target=lambda: sys.exit(not _run(case, quick)))
+    child.start()
+    child.join()
+    return child.exitcode == 0
 
 
 def _run(case: str, quick: bool) -> bool:

@@ -128,10 +128,10 @@ def cases(monkeypatch):
     return made
 
 
-def test_a_failing_case_costs_nobody_else(papers, cases, capsys):
+def test_a_failing_case_costs_nobody_else(papers, cases, capfd):
     assert command.main([]) == 1
     assert [row["case"] for row in table.read()] == ["1", "2"]
-    said = capsys.readouterr().err
+    said = capfd.readouterr().err
     assert "left out: no library" in said
     assert "boom" in said
     assert "failed: broken" in said
