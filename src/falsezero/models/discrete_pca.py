@@ -315,7 +315,8 @@ class DiscretePCA(CountModel):
         sharded = exact and self.model != "gamma-multinomial"
         parts = self.n_shards if sharded else len(blocks)
         listeners = () if self.callback is None else (self.callback,)
-        with workers(self.n_jobs, parts) as run, progress(self, self.verbose) as show:
+        sweeps = self.warmup + self.n_draws * self.thin
+        with workers(self.n_jobs, parts) as run, progress(self, self.verbose, sweeps) as show:
             steps = self._collapsed(blocks, run) if sharded else self._steps(blocks)
             posterior = Posterior(steps)
             (chain,) = sample(
