@@ -79,7 +79,7 @@ class BinaryMatrixFactorization(PosteriorAnswers):
         W of that draw (Gaussian: in standard deviations of the table).
     components_ : array of shape (K, n_columns)
         W V': what each row feature adds to every column.
-    row_weights_, column_weights_ : arrays like row_features_ and column_features_
+    row_weights_, column_weights_ : arrays of the shapes of U and V
         Share of all draws in which a row (column) has the feature, features being matched.
     draws_ : list of `Draw`
         Every kept draw of every chain.
