@@ -16,7 +16,7 @@ extensions = [
     "myst_parser",
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
-    "sphinx.ext.napoleon",
+    "numpydoc",
     "sphinx_click",
     "matplotlib.sphinxext.plot_directive",
     "mathml",
@@ -33,10 +33,7 @@ myst_heading_anchors = 3
 autodoc_member_order = "groupwise"
 autodoc_typehints = "none"
 autosummary_generate = True
-napoleon_google_docstring = False
-napoleon_use_rtype = False
-napoleon_use_ivar = True
-napoleon_use_admonition_for_examples = False
+numpydoc_show_class_members = False
 
 plot_include_source = False
 plot_html_show_source_link = False
