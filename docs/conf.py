@@ -17,13 +17,14 @@ extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
     "numpydoc",
-    "sphinx_click",
+    "cli_help",
     "matplotlib.sphinxext.plot_directive",
     "mathml",
 ]
 exclude_patterns = ["_build"]
 templates_path = ["_templates"]
 default_role = "py:obj"
+smartquotes = False
 add_module_names = False
 suppress_warnings = ["config.cache"]
 
@@ -36,6 +37,7 @@ autosummary_generate = True
 numpydoc_show_class_members = False
 
 plot_include_source = False
+plot_working_directory = str(Path(__file__).parent / "data")
 plot_html_show_source_link = False
 plot_html_show_formats = False
 plot_formats = [("png", 150)]
