@@ -26,7 +26,9 @@ LAYERS = [
 OWNERS = {
     "numba": {"kernels/_jit.py"},
     "matplotlib": "plot/",
-    "dask": "backends/",
+    "dask": {"backends/dask.py"},
+    "distributed": {"backends/dask.py"},
+    "cloudpickle": {"backends/dask.py"},
     "click": "cli/",
 }
 
@@ -91,7 +93,18 @@ def test_each_outside_library_has_one_owner():
 
 
 def test_optional_libraries_are_imported_where_used():
-    optional = {"pandas", "polars", "pyarrow", "anndata", "networkx", "xarray", "arviz_stats"}
+    optional = {
+        "pandas",
+        "polars",
+        "pyarrow",
+        "anndata",
+        "networkx",
+        "xarray",
+        "arviz_stats",
+        "dask",
+        "distributed",
+        "cloudpickle",
+    }
     strays = [
         f"{path.relative_to(ROOT)} imports {module}"
         for path in source_files()

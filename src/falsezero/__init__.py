@@ -16,6 +16,7 @@ from typing import Any
 __version__ = "0.1.0"
 
 _HOMES = {
+    "falsezero.backends.dask": ["on_dask"],
     "falsezero.data.table": ["Table"],
     "falsezero.data.read": ["read", "as_table"],
     "falsezero.data.corrupt": ["corrupt"],

@@ -1,4 +1,4 @@
-"""Where the work on row blocks is carried out: in process or on threads."""
+"""Where the work on row blocks is carried out: in process, on threads, or on a Dask cluster."""
 
 from falsezero.backends.local import map_blocks, workers
 

@@ -9,13 +9,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from contextvars import ContextVar
 from itertools import pairwise
 from typing import Any
 
 from joblib import effective_n_jobs
 from threadpoolctl import threadpool_limits
 
-MapBlocks = Callable[[Callable[..., Any], Sequence[Any]], list[Any]]
+Run = Callable[..., list[Any]]
+"""A `map_blocks` of some backend."""
+
+ELSEWHERE: ContextVar[Callable[[Run], Run] | None] = ContextVar("falsezero_elsewhere", default=None)
+"""Makes a `map_blocks` that works elsewhere out of the one that works here, where one is chosen."""
 
 
 def map_blocks(function: Callable[..., Any], *columns: Sequence[Any]) -> list[Any]:
@@ -28,13 +33,20 @@ def map_blocks(function: Callable[..., Any], *columns: Sequence[Any]) -> list[An
 
 
 @contextmanager
-def workers(n_jobs: int | None, n_blocks: int) -> Iterator[Callable[..., list[Any]]]:
-    """Yield a `map_blocks` that uses up to `n_jobs` threads, for the length of a fit.
+def workers(n_jobs: int | None, n_blocks: int) -> Iterator[Run]:
+    """Yield a `map_blocks` for the length of a fit: up to `n_jobs` threads, or what was chosen.
 
     >>> with workers(2, n_blocks=3) as run:
     ...     run(lambda block: block * 2, [1, 2, 3])
     [2, 4, 6]
     """
+    elsewhere = ELSEWHERE.get()
+    with _threads(n_jobs, n_blocks) as here:
+        yield here if elsewhere is None else elsewhere(here)
+
+
+@contextmanager
+def _threads(n_jobs: int | None, n_blocks: int) -> Iterator[Run]:
     n_threads = min(effective_n_jobs(n_jobs), n_blocks)
     with threadpool_limits(limits=1, user_api="blas"):
         if n_threads <= 1:

@@ -38,6 +38,13 @@ class Block:
     values: sparse.csr_array | np.ndarray
     missing: sparse.csr_array | np.ndarray | None = field(default=None)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickled without what can be worked out again; dense zeros and ones as bytes."""
+        values: Any = self.values
+        if not sparse.issparse(values) and np.isin(values, (0, 1)).all():
+            return _from_bytes, (self.start, values.astype(np.uint8), self.missing, values.dtype)
+        return Block, (self.start, values, self.missing)
+
     @property
     def shape(self) -> tuple[int, int]:
         """Rows and columns of the block."""
@@ -182,6 +189,10 @@ class Blocks(Sequence[Block]):
             int(np.count_nonzero(b.values)) if isinstance(b.values, np.ndarray) else b.values.nnz
             for b in self
         )
+
+
+def _from_bytes(start: int, values: np.ndarray, missing: Any, dtype: np.dtype) -> Block:
+    return Block(start, values.astype(dtype), missing)
 
 
 def _rows_of(values: Any, start: int, stop: int) -> Any:

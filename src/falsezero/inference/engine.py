@@ -8,18 +8,24 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from functools import partial
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from falsezero.data.blocks import Blocks
+from falsezero.data.blocks import Block, Blocks
 from falsezero.inference import tree
 from falsezero.inference.accelerate import squarem
 from falsezero.inference.checkpoint import Checkpoint
 from falsezero.inference.contract import Advance, Fit, Iteration, Point, Run, Steps
 from falsezero.inference.monitor import Listener, Monitor
+
+_SHARDS = 32
+"""Blocks are handed out in at most so many shards, and statistics added up within a shard first. A
+number of its own, not of the workers, so that the sums are the same wherever shards were done."""
 
 
 def advancer(
@@ -36,21 +42,40 @@ def advancer(
     hand in `rng`; each block then draws from a stream of its own, so that threads change nothing.
     """
 
+    count = min(len(blocks), _SHARDS)
+    bounds = [len(blocks) * i // count for i in range(count + 1)]
+    shards = [slice(a, b) for a, b in pairwise(bounds)]
+    rows = [blocks[shard] for shard in shards]
+
     def advance(point: Point) -> tuple[Point, float, bool]:
         streams = rng.spawn(len(blocks)) if rng is not None else [None] * len(blocks)
-        pairs = run(
-            lambda block, local, stream: steps.local_step(block, local, point.state, stream),
-            blocks,
-            point.local,
-            streams,
+        parts = run(
+            partial(_local_steps, steps, point.state),
+            rows,
+            [point.local[shard] for shard in shards],
+            [streams[shard] for shard in shards],
         )
-        stats = tree.total([stats for _, stats in pairs])
+        stats = tree.total([stats for _, stats in parts])
         objective = float(steps.objective(stats, point.state))
         state = point.state if frozen else steps.global_step(stats, point.state, rng)
         rebased = bool(getattr(stats, "rebased", False))
-        return Point(state, [local for local, _ in pairs]), objective, rebased
+        return Point(state, [part for local, _ in parts for part in local]), objective, rebased
 
     return advance
+
+
+def _local_steps(
+    steps: Steps, state: Any, blocks: Sequence[Block], local: list[Any], streams: list[Any]
+) -> tuple[list[Any], Any]:
+    """Local steps over the blocks of a shard: their new row quantities, the sum of statistics.
+
+    It needs nothing but its arguments, so that any process can do it.
+    """
+    pairs = [
+        steps.local_step(block, part, state, stream)
+        for block, part, stream in zip(blocks, local, streams, strict=True)
+    ]
+    return [part for part, _ in pairs], tree.total([stats for _, stats in pairs])
 
 
 def iterate(advance: Advance, point: Point) -> Iterator[Iteration]:

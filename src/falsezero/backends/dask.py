@@ -1,0 +1,212 @@
+"""Map a function over row blocks on the workers of a Dask cluster.
+
+Everything that a task needs is either sent with it or the result of another task that only unpacks
+what was sent: no worker owns anything. So Dask itself carries out again what a lost worker had, on
+another, and the answer is the same to the last bit. (Scattered data and actors would be lost.)
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import CancelledError
+from contextlib import contextmanager
+from functools import cache, partial
+from typing import Any
+from uuid import uuid4
+
+from threadpoolctl import threadpool_limits
+
+from falsezero.backends.local import ELSEWHERE, Run
+from falsezero.data.blocks import Block
+
+__all__ = ["on_dask"]
+
+_ANY_SIZE = {"distributed.admin.large-graph-warning-threshold": "1 PiB"}
+"""Blocks travel in tasks on purpose; Dask would advise to scatter them, which a worker's death
+undoes."""
+
+
+@contextmanager
+def on_dask(client: Any, timeout: float = 60.0) -> Iterator[None]:
+    """Fit and transform on the workers of a Dask cluster, for the length of a `with`.
+
+    The answer has the same bits as in this process, whichever worker does what, and also when one
+    is killed on the way. Rows travel to the workers once a fit; in each iteration the state goes
+    out and the statistics come back, and with them the weights of the rows. This process keeps the
+    table, the state and the seeds, so a `checkpoint=` works as ever.
+
+    It pays where a pass over the table takes much longer than the tenth of a second or so that an
+    iteration costs more; below that, and on one machine, threads (`n_jobs`) are faster. Samplers
+    run in this process.
+
+    Parameters
+    ----------
+    client : dask.distributed.Client
+    timeout : float
+        Seconds to wait for a worker where the cluster has none.
+
+    Examples
+    --------
+    >>> import falsezero as fz
+    >>> from dask.distributed import Client
+    >>> table = fz.datasets.make_aspect_bernoulli(100, 20, 2, random_state=0).table
+    >>> model = fz.AspectBernoulli(n_components=2, random_state=0)
+    >>> with Client(processes=False, dashboard_address=None) as client, fz.on_dask(client):
+    ...     weights = model.fit(table).transform(table)
+    """
+    try:
+        import distributed
+    except ImportError:
+        raise ImportError("on_dask needs Dask: pip install 'falsezero[dask]'.") from None
+    if not isinstance(client, distributed.Client) or client.asynchronous:
+        raise TypeError(
+            f"on_dask needs a dask.distributed.Client that is not asynchronous, not {client!r}."
+        )
+    _require_open(client)
+    _require_workers(client, timeout)
+    _require_versions(client)
+    token = ELSEWHERE.set(lambda here: _OnDask(client, here, timeout))
+    try:
+        yield
+    finally:
+        ELSEWHERE.reset(token)
+
+
+class _OnDask:
+    """A `map_blocks` for one fit: what it was given in its last call need not travel again."""
+
+    def __init__(self, client: Any, here: Run, timeout: float):
+        self.client, self.here, self.timeout = client, here, timeout
+        self.name = f"falsezero-{uuid4().hex[:12]}"
+        self.sent: dict[Any, tuple[Any, Any]] = {}
+        self.count = 0
+
+    def __call__(self, function: Callable[..., Any], *columns: Sequence[Any]) -> list[Any]:
+        """Apply a function to shards of rows. Other work stays here: it may change what it gets."""
+        import cloudpickle
+        import dask
+
+        first = columns[0][0]
+        if not isinstance(first[0] if isinstance(first, list) else first, Block):
+            return self.here(function, *columns)
+        _require_open(self.client)
+        shared: tuple[Any, ...] = ()
+        if isinstance(function, partial):
+            shared, function = function.args, function.func
+        payloads = [cloudpickle.dumps((function, rest)) for _, *rest in zip(*columns, strict=True)]
+        with dask.config.set(_ANY_SIZE):
+            futures = self._send([*shared, *columns[0]])
+            common, rows = futures[: len(shared)], futures[len(shared) :]
+            names = [self._new_name("pass") for _ in rows]
+            tasks = self.client.map(_work, payloads, rows, key=names, common=common)
+        return [pickle.loads(result) for result in self._gather(tasks)]
+
+    def _send(self, things: list[Any]) -> list[Any]:
+        """Futures of things on the workers; those that were in the last call are there already."""
+        import cloudpickle
+
+        known, self.sent = self.sent, {}
+        for thing in things:
+            identity = tuple(map(id, thing)) if isinstance(thing, list) else id(thing)
+            if identity not in known:
+                data = cloudpickle.dumps(thing)
+                future = self.client.submit(_Thing.unpack, data, key=self._new_name("data"))
+                known[identity] = (thing, future)
+            self.sent[identity] = known[identity]
+        return [future for _, future in self.sent.values()]
+
+    def _new_name(self, kind: str) -> str:
+        self.count += 1
+        return f"{self.name}-{kind}-{self.count}"
+
+    def _gather(self, tasks: list[Any]) -> list[bytes]:
+        from distributed import wait
+
+        while True:
+            try:
+                wait(tasks, timeout=self.timeout)
+                return self.client.gather(tasks)
+            except TimeoutError:
+                _require_workers(self.client, self.timeout)
+            except CancelledError:
+                raise RuntimeError(
+                    "The Dask scheduler went away during the fit; start another and fit again, "
+                    "with checkpoint= to go on where a fit was."
+                ) from None
+
+
+class _Thing:
+    """Something that tasks share, and its size, which Dask wants to know of all that it keeps.
+
+    It travels as bytes of our own making: arrays that Dask unpacks need not be writable nor lie at
+    an address that suits their type, and BLAS would then take another path to other bits.
+    """
+
+    def __init__(self, value: Any, size: int):
+        self.value, self.size = value, size
+
+    @classmethod
+    def unpack(cls, data: bytes) -> _Thing:
+        """The other end of a journey."""
+        return cls(pickle.loads(data), len(data))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        import cloudpickle
+
+        return _Thing.unpack, (cloudpickle.dumps(self.value),)
+
+    def __sizeof__(self) -> int:
+        return self.size
+
+
+def _work(payload: bytes, rows: _Thing, common: list[_Thing]) -> bytes:
+    """The task: apply a function to what is shared, some rows and what belongs to them."""
+    import cloudpickle
+
+    _one_blas_thread()
+    function, rest = pickle.loads(payload)
+    return cloudpickle.dumps(function(*(thing.value for thing in common), rows.value, *rest))
+
+
+@cache
+def _one_blas_thread() -> Any:
+    """Hold BLAS to one thread in a worker, for good: its tasks have threads of their own."""
+    return threadpool_limits(limits=1, user_api="blas")
+
+
+def _require_open(client: Any) -> None:
+    if client.status != "running":
+        raise RuntimeError(
+            f"The Dask client is {client.status}; hand on_dask one that is connected."
+        )
+
+
+def _require_workers(client: Any, timeout: float) -> None:
+    try:
+        client.wait_for_workers(1, timeout=timeout)
+    except TimeoutError:
+        raise RuntimeError(
+            f"The Dask cluster had no worker for {timeout:g} seconds; "
+            "add some, or give on_dask a longer timeout=."
+        ) from None
+
+
+def _require_versions(client: Any) -> None:
+    """Pickles and bits are the same only between equal versions."""
+
+    def versions() -> dict[str, str | None]:
+        from importlib import import_module
+        from importlib.util import find_spec
+
+        names = ("falsezero", "numpy")
+        return {n: import_module(n).__version__ if find_spec(n) else None for n in names}
+
+    expected = versions()
+    for worker, found in client.run(versions).items():
+        for name, version in expected.items():
+            if found[name] != version:
+                raise RuntimeError(
+                    f"Dask worker {worker} has {name} {found[name]}, this process has {version}; "
+                    "install the same on all of them."
+                )
