@@ -24,35 +24,47 @@ LEAVE = (
     "leave a cell that was not observed empty, or pass index={!r} if that column names the rows, "
     "or row= and column= if every line is one pair."
 )
+PAIRS = "pass row={!r} and column={!r} if every line is one pair"
+ONES = "pass binarize=0 (or a higher threshold) to make values above it ones, or "
 
 TEXT_FILES = [
     ("", {}, "{} is empty."),
     ("\n\n", {}, "{} is empty."),
     ("site,a\n", {}, "{} has a header but no rows below it."),
-    ("site\nx\ny\n", {}, "{} has no columns, so there is nothing to read."),
+    (
+        "site\nx\ny\n",
+        {},
+        "{} has one field a line where fields end at ','; pass delimiter= to say what separates "
+        "them.",
+    ),
     (
         "site,a,b\nx,1,0\ny,3,1\n",
         {},
         "{} line 3, column 'a' holds 3, but a binary table needs 0 or 1: "
-        "pass binarize=t to make values above t ones, or kind='count'.",
+        + ONES
+        + "kind='count' to keep counts, or drop='a' to leave that column out.",
     ),
     (
         "site,a,b\nx,1,0\ny,0.5,1\n",
         {},
         "{} line 3, column 'a' holds 0.5, but a binary table needs 0 or 1: "
-        "pass binarize=t to make values above t ones, or kind='real'.",
+        + ONES
+        + "kind='real' to keep any number, or drop='a' to leave that column out.",
     ),
     (
         "id,a\n1,1\n2,0\n",
         {},
-        "{} line 3, column 'id' holds 2, but a binary table needs 0 or 1: pass binarize=t to make "
-        "values above t ones, or kind='count', or index='id' if that column names the rows.",
+        "{} line 3, column 'id' holds 2, but a binary table needs 0 or 1: "
+        + ONES
+        + "kind='count' to keep counts, or index='id' if that column names the rows, or "
+        "drop='id' to leave that column out.",
     ),
     (
         "site,a\nx,-1\n",
         {"kind": "count"},
-        "{} line 2, column 'a' holds -1, but counts are whole numbers from 0 up: "
-        "pass kind='real' for other numbers.",
+        "{} line 2, column 'a' holds -1, but counts are whole numbers from 0 up: pass kind='real' "
+        "to keep any number, or marks={{'-1': None}} if it means not observed, or drop='a' to "
+        "leave that column out.",
     ),
     (
         "site,a\nx,1\n\ny,inf\n",
@@ -62,17 +74,40 @@ TEXT_FILES = [
     (
         "site,a,b\nx,1,0\ny,1,abc\n",
         {},
-        "{} line 3, column 'b' holds 'abc' where a number belongs; " + LEAVE.format("b"),
+        "{} line 3, column 'b' holds 'abc' where a number belongs; "
+        + PAIRS.format("site", "a")
+        + ".",
+    ),
+    (
+        "id,a,b\n1,1,0\n5,1,abc\n",
+        {},
+        "{} line 3, column 'b' holds 'abc' where a number belongs; "
+        + PAIRS.format("id", "a")
+        + ", or index='b' if that column names the rows.",
+    ),
+    (
+        "site,a,b,c,d\nx,1,0,0,P\n",
+        {},
+        "{} line 2, column 'd' holds 'P' where a number belongs; pass marks={{'P': 1}} if it means "
+        "present (0: absent, None: not observed), or drop='d' to leave that column out.",
+    ),
+    (
+        "site,a,b,c,day\nx,1,0,0,2024-05-01\n",
+        {},
+        "{} line 2, column 'day' holds '2024-05-01' where a number belongs; pass drop='day' to "
+        "leave that column out.",
     ),
     (
         "a,site,b\n1,x,abc\n",
         {"index": "site"},
-        "{} line 2, column 'b' holds 'abc' where a number belongs; " + LEAVE.format("b"),
+        "{} line 2, column 'b' holds 'abc' where a number belongs; "
+        + PAIRS.format("a", "site")
+        + ".",
     ),
     (
-        "a,b\n1,0\nx,1\n",
+        "a,b\n1,0\nz,1\n",
         {"index": False},
-        "{} line 3, column 'a' holds 'x' where a number belongs; " + LEAVE.format("a"),
+        "{} line 3, column 'a' holds 'z' where a number belongs; " + PAIRS.format("a", "b") + ".",
     ),
     ("site,a,b\nx,1,0\ny,1,0,1\n", {}, "{} line 3 has 4 fields where the header has 3."),
     (
@@ -98,7 +133,7 @@ TEXT_FILES = [
         "0,1,0\n0,1,1\n",
         {},
         "{} line 1 uses the column name '0' twice; give every column a name of its own, or pass "
-        "header=False if the first line holds values.",
+        "header=False if that line holds values.",
     ),
     (
         "site,a\nx,1\n",
@@ -121,7 +156,8 @@ TEXT_FILES = [
         "site,genus,n\nx,a,1\ny,b,4\n",
         {**LONG, "value": "n"},
         "{} line 3, pair ('y', 'b'), holds 4, but a binary table needs 0 or 1: "
-        "pass binarize=t to make values above t ones, or kind='count'.",
+        + ONES
+        + "kind='count' to keep counts.",
     ),
     (
         "site,genus,n\nx,a,1\ny,b,many\n",
@@ -191,12 +227,14 @@ BYTES = [
     ("a.npy", b"\x93NUMPY\x01", CUT + ".npy file."),
     ("a.parquet", b"PAR1 and then nothing", CUT + "Parquet file."),
     ("a.h5ad", b"garbage", CUT + ".h5ad file."),
-    ("a.xlsx", b"x", "{} has the unknown extension '.xlsx'; known are .csv, .tsv, .tab, .txt, "
-     ".parquet, .pq, .npz, .npy, .mtx, .h5ad."),
-    ("a.npz.gz", b"x", "{} has the unknown extension '.gz'; known are .csv, .tsv, .tab, .txt, "
-     ".parquet, .pq, .npz, .npy, .mtx, .h5ad."),
-    ("plain", b"x", "{} has the unknown extension ''; known are .csv, .tsv, .tab, .txt, "
-     ".parquet, .pq, .npz, .npy, .mtx, .h5ad."),
+    ("a.xlsx", b"PK\x03\x04...", "{} is a zip archive, as Excel workbooks are; save the sheet as "
+     "CSV, or unpack it."),
+    ("a.xls", b"\xd0\xcf\x11\xe0", "{} is an old Excel workbook; save the sheet as CSV."),
+    ("a.csv", b"%PDF-1.4", "{} is a PDF document; ask its authors for the table as CSV."),
+    ("a.csv", b"<!DOCTYPE html>", "{} is an HTML or XML page; save the table as CSV."),
+    ("a.npz.gz", b"x", CUT + "gzip file."),
+    ("a.csv", b"\x1f\x8b", "{} is compressed (gzip); give it a name that ends in .gz, or unpack "
+     "it."),
 ]  # fmt: skip
 
 
@@ -330,7 +368,8 @@ OBJECTS = [
         np.array([[0, 3]]),
         {"columns": ["x", "y"]},
         "The cell in row 0, column 'y' holds 3, but a binary table needs 0 or 1: "
-        "pass binarize=t to make values above t ones, or kind='count'.",
+        + ONES
+        + "kind='count' to keep counts.",
     ),
     (
         sp.csr_array(np.array([[0, np.inf]])),
@@ -345,9 +384,9 @@ OBJECTS = [
     ),
     (np.eye(2), LONG, "row= and column= belong to long data frames, not to a matrix."),
     (
-        pd.DataFrame({"a": [1, 0], "b": ["x", 1]}),
+        pd.DataFrame({"a": [1, 0], "b": ["abc", 1]}),
         {},
-        "The frame row 0, column 'b' holds 'x' where a number belongs; " + LEAVE.format("b"),
+        "The frame row 0, column 'b' holds 'abc' where a number belongs; " + LEAVE.format("b"),
     ),
     (
         pd.DataFrame(np.eye(2), columns=["a", "a"]),
@@ -405,7 +444,8 @@ OBJECTS = [
         Table([[4]]),
         {},
         "The cell in row 0, column 0 holds 4, but a binary table needs 0 or 1: "
-        "pass binarize=t to make values above t ones, or kind='count'.",
+        + ONES
+        + "kind='count' to keep counts.",
     ),
 ]
 

@@ -287,7 +287,7 @@ def tables(draw) -> Table:
 @given(table=tables())
 def test_any_table_survives_every_door(table, tmp_path_factory):
     folder = tmp_path_factory.mktemp("doors")
-    wide = write_csv(folder / "w.csv", wide_lines(table))
+    wide = write_csv(folder / "w.csv", wide_lines(table, "NA"))
     long = write_csv(folder / "l.tsv", long_lines(table), "\t")
     np.savez(folder / "t.npz", X=table.to_numpy(), rows=table.rows, columns=table.columns)
     frame = table.to_pandas()

@@ -4,32 +4,47 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Mapping
 from typing import Any
 
-__all__ = ["Cells", "NotANumber"]
+from falsezero.data.errors import DataError
+
+__all__ = ["Cells", "NotANumber", "is_number"]
 
 MISSING = ("", "na", "n/a", "nan", "null", "none", "<na>", "?")
+ONES = ("true", "t", "yes", "y", "x", "+", "present", "\N{CHECK MARK}", "\N{HEAVY CHECK MARK}")
+ZEROS = ("false", "f", "no", "n", "absent")
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?inf(inity)?", re.IGNORECASE)
+MEANINGS = dict.fromkeys(ONES, 1.0) | dict.fromkeys(ZEROS, 0.0)
+MEANINGS |= dict.fromkeys(MISSING, math.nan)
 
 
 class NotANumber(ValueError):  # noqa: N818
-    """The text of a cell that is neither a number nor a mark for a missing one."""
+    """The text of a cell that is neither a number nor a mark that is known."""
 
 
 class Cells(dict[str, float]):
     """Look-up from the text of a cell to its number; NaN where nothing was observed.
 
-    Cells of real tables repeat, so a text is parsed once and remembered.
+    `marks` says what other texts mean, None for not observed, and has the last word. Cells of real
+    tables repeat, so a text is parsed once and remembered.
 
-    >>> cells = Cells()
-    >>> cells["1"], cells[" 0 "], cells["NA"], cells["true"]
-    (1.0, 0.0, nan, 1.0)
+    >>> cells = Cells({"P": 1, "-": None})
+    >>> cells["1"], cells[" 0 "], cells["NA"], cells["yes"], cells["p"], cells["-"]
+    (1.0, 0.0, nan, 1.0, 1.0, nan)
     """
 
     limit = 100_000
 
+    def __init__(self, marks: Mapping[str, Any] | None = None, decimal: str = ".") -> None:
+        super().__init__()
+        self.decimal = decimal
+        self.marks = {
+            str(text).strip().lower(): _meant(text, means) for text, means in (marks or {}).items()
+        }
+
     def __missing__(self, text: str) -> float:
-        number = _parse(text)
+        number = self._parse(text)
         if len(self) < self.limit:
             self[text] = number
         return number
@@ -45,13 +60,32 @@ class Cells(dict[str, float]):
         except (TypeError, ValueError):
             return self[str(entry)]
 
+    def _parse(self, text: str) -> float:
+        word = text.strip().lower()
+        for known in (self.marks, MEANINGS):
+            if word in known:
+                return known[word]
+        if self.decimal != "." and word.count(self.decimal) == 1:
+            word = word.replace(self.decimal, ".")
+        if not NUMBER.fullmatch(word):
+            raise NotANumber(text)
+        return float(word)
 
-def _parse(text: str) -> float:
+
+def is_number(text: str) -> bool:
+    """Whether a text is a number, a truth value or a mark for a missing one, and so no name.
+
+    >>> [is_number(text) for text in ("1.5", "NA", "true", "x")]
+    [True, True, True, False]
+    """
     word = text.strip().lower()
-    if word in MISSING:
-        return math.nan
-    if word in ("true", "false"):
-        return float(word == "true")
-    if not NUMBER.fullmatch(word):
-        raise NotANumber(text)
-    return float(word)
+    return word in (*MISSING, "true", "false") or NUMBER.fullmatch(word) is not None
+
+
+def _meant(text: str, means: Any) -> float:
+    try:
+        return math.nan if means is None else float(means)
+    except (TypeError, ValueError):
+        raise DataError(
+            f"marks= must give a number for {text!r}, or None for not observed, not {means!r}."
+        ) from None

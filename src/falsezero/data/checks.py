@@ -21,8 +21,8 @@ KINDS = ("binary", "count", "real")
 class Raw(NamedTuple):
     """What a reader found, before its values are judged.
 
-    `source` names it in messages and `place(row, column)` names one cell; `hint(column)` may add
-    one more way to mend a bad value.
+    `source` names it in messages and `place(row, column)` names one cell; `hint(column, value)` may
+    add ways to mend a bad value.
     """
 
     values: Any
@@ -30,7 +30,7 @@ class Raw(NamedTuple):
     columns: Any = None
     source: str = "The table"
     place: Callable[[int, int], str] | None = None
-    hint: Callable[[int], str] = lambda column: ""
+    hint: Callable[[int, float], list[str]] = lambda column, value: []
 
 
 def admit(
@@ -44,7 +44,8 @@ def admit(
     Traceback (most recent call last):
     ...
     falsezero.data.errors.DataError: The cell in row 0, column 'b' holds 3, but a binary table \
-needs 0 or 1: pass binarize=t to make values above t ones, or kind='count'.
+needs 0 or 1: pass binarize=0 (or a higher threshold) to make values above it ones, or \
+kind='count' to keep counts.
     """
     if kind not in KINDS:
         raise DataError(f"kind={kind!r} is not known; {suggest(kind, KINDS, 'choose one of')}")
@@ -60,12 +61,17 @@ needs 0 or 1: pass binarize=t to make values above t ones, or kind='count'.
         where = place(*cell_of(matrix, int(np.argmax(infinite))))
         raise DataError(f"{where} is infinite; leave a cell that was not observed empty (NaN).")
     if binarize is not None:
+        if not np.isfinite(binarize):
+            raise DataError(
+                f"binarize={binarize} is no threshold; give a number, as in binarize=0."
+            )
         matrix = _binarize(matrix, binarize)
     bad = _unfit(matrix.data, kind)
     if bad.any():
         entry = int(np.argmax(bad))
         row, column = cell_of(matrix, entry)
-        raise DataError(_sentence(place(row, column), matrix.data[entry], kind, raw.hint(column)))
+        value = float(matrix.data[entry])
+        raise DataError(_sentence(place(row, column), value, kind, raw.hint(column, value)))
     return Table(matrix, rows, columns, name)
 
 
@@ -86,14 +92,14 @@ def _unfit(data: NDArray[np.float64], kind: str) -> NDArray[np.bool_]:
     return np.zeros(data.shape, dtype=bool)
 
 
-def _sentence(place: str, value: float, kind: str, hint: str) -> str:
+def _sentence(place: str, value: float, kind: str, hints: list[str]) -> str:
+    need, mends = "counts are whole numbers from 0 up", ["kind='real' to keep any number"]
     if kind == "binary":
-        other = "count" if value >= 0 and value == np.floor(value) else "real"
-        mend = f"pass binarize=t to make values above t ones, or kind={other!r}"
-        return f"{place} holds {value:.6g}, but a binary table needs 0 or 1: {mend}{hint}."
-    mend = "pass kind='real' for other numbers"
-    need = "counts are whole numbers from 0 up"
-    return f"{place} holds {value:.6g}, but {need}: {mend}{hint}."
+        need = "a binary table needs 0 or 1"
+        if value >= 0 and value == np.floor(value):
+            mends = ["kind='count' to keep counts"]
+        mends = ["binarize=0 (or a higher threshold) to make values above it ones", *mends]
+    return f"{place} holds {value:.6g}, but {need}: pass {', or '.join([*mends, *hints])}."
 
 
 def _by_label(rows: NDArray[Any], columns: NDArray[Any]) -> Callable[[int, int], str]:

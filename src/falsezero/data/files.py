@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from falsezero.data.checks import Raw
 from falsezero.data.errors import DataError, FileReadError, MissingFileError, suggest
 
-__all__ = ["find_file", "read_h5ad", "read_mtx", "read_npy", "read_npz", "read_parquet"]
+__all__ = ["find_file", "located", "read_h5ad", "read_mtx", "read_npy", "read_npz", "read_parquet"]
 
 
 def find_file(path: Any) -> Path:
@@ -50,14 +50,14 @@ def read_npz(path: Path) -> Raw:
                 raise DataError(f"{path} has no array named 'X'; its arrays: {listed}.")
             values = _member(path, archive, key)
         rows, columns = (_member(path, archive, axis) for axis in ("rows", "columns"))
-    return _located(values, rows, columns, path)
+    return located(values, rows, columns, path)
 
 
 def read_npy(path: Path) -> Raw:
     """Read one dense array."""
     with open(path, "rb") as file:
         values = _whole(path, ".npy", lambda: np.lib.format.read_array(file, allow_pickle=False))
-    return _located(values, None, None, path)
+    return located(values, None, None, path)
 
 
 def read_mtx(path: Path) -> Raw:
@@ -72,10 +72,10 @@ def read_mtx(path: Path) -> Raw:
         raise FileReadError(
             f"{path}{where} is damaged or cut off: it is not a complete MatrixMarket file."
         ) from None
-    return _located(values, None, None, path)
+    return located(values, None, None, path)
 
 
-def read_parquet(path: Path) -> tuple[Any, str | None]:
+def read_parquet(path: Path, drop: Sequence[str] = ()) -> tuple[Any, str | None]:
     """Read a Parquet file: its Arrow table, and the column that pandas stored as index."""
     try:
         import pyarrow.parquet as pq
@@ -86,7 +86,11 @@ def read_parquet(path: Path) -> tuple[Any, str | None]:
     table = _whole(path, "Parquet", lambda: pq.read_table(path))
     metadata = table.schema.pandas_metadata or {}
     index = [entry for entry in metadata.get("index_columns", []) if isinstance(entry, str)]
-    return table, index[0] if len(index) == 1 else None
+    for name in drop:
+        if name not in table.column_names:
+            mend = suggest(name, table.column_names, "its columns")
+            raise DataError(f"{path} has no column {name!r} to drop; {mend}")
+    return table.drop_columns(list(drop)), index[0] if len(index) == 1 else None
 
 
 def read_h5ad(path: Path) -> Any:
@@ -131,13 +135,14 @@ def _member(path: Path, archive: Any, key: str) -> Any:
     return _whole(path, ".npz", lambda: archive[key]) if key in archive.files else None
 
 
-def _located(values: Any, rows: Any, columns: Any, path: Path) -> Raw:
+def located(values: Any, rows: Any, columns: Any, path: Path) -> Raw:
+    """What a matrix file holds, with places that name the file."""
     if not sp.issparse(values) and values.dtype.kind not in "biuf":
         raise DataError(f"{path} holds {values.dtype.name} entries where numbers belong.")
 
     def place(row: int, column: int) -> str:
-        row_name = row if rows is None else rows[row].item()
-        column_name = column if columns is None else columns[column].item()
+        row_name = row if rows is None else np.asarray(rows).tolist()[row]
+        column_name = column if columns is None else np.asarray(columns).tolist()[column]
         return f"{path} row {row_name!r}, column {column_name!r}"
 
     return Raw(values, rows, columns, str(path), place)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from falsezero.data.cells import Cells, NotANumber
 from falsezero.data.checks import Raw
 from falsezero.data.errors import DataError, suggest
-from falsezero.data.labels import tidy_labels
+from falsezero.data.labels import number_the_rows, tidy_labels
 from falsezero.data.pairs import Pairs, encode
 
 __all__ = ["as_frame", "long_frame", "wide_frame"]
@@ -37,7 +37,7 @@ def wide_frame(frame: nw.DataFrame[Any], index: Any, source: str = "The frame") 
     """Read a frame with one column an attribute.
 
     The row labels are the column named by `index`; else a pandas index that is not the default
-    one; else the first column when it holds text; else the positions.
+    one; else the first column when it holds text or counts the rows; else the positions.
     """
     series = dict(zip(frame.columns, frame.iter_columns(), strict=True))
     rows = _pandas_index(frame)
@@ -48,7 +48,13 @@ def wide_frame(frame: nw.DataFrame[Any], index: Any, source: str = "The frame") 
     if values is None:
         columns = [_numbers(column, source, rows) for column in series.values()]
         values = _stack(columns, len(frame))
-    return Raw(values, rows, list(series), source)
+
+    def hint(column: int, value: float) -> list[str]:
+        may_name = column == 0 and index is None and rows is None
+        first = next(iter(series))
+        return [f"index={first!r} if that column names the rows"] * may_name
+
+    return Raw(values, rows, list(series), source, hint=hint)
 
 
 def long_frame(
@@ -91,7 +97,7 @@ def _label_column(
         mend = suggest(index, series, "its columns")
         raise DataError(f"{source} has no column {index!r} for index=; {mend}")
     first = next(iter(series))
-    names_rows = not has_index and _is_text(series[first])
+    names_rows = not has_index and (_is_text(series[first]) or _numbers_rows(series[first]))
     return index if index is not None else (first if names_rows else None)
 
 
@@ -99,6 +105,10 @@ def _is_text(series: nw.Series[Any]) -> bool:
     if series.dtype == nw.Object:
         return any(isinstance(entry, str) for entry in series.to_list())
     return series.dtype in (nw.String, nw.Categorical, nw.Enum)
+
+
+def _numbers_rows(series: nw.Series[Any]) -> bool:
+    return series.dtype.is_integer() and not series.null_count() and number_the_rows(series)
 
 
 def _labels(series: nw.Series[Any], source: str) -> NDArray[Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -12,13 +12,12 @@ import numpy as np
 import scipy.sparse as sp
 
 from falsezero.data.checks import Raw, admit
-from falsezero.data.errors import DataError, suggest
+from falsezero.data.errors import DataError
 from falsezero.data.table import Table
 
 __all__ = ["as_table", "read"]
 
-TEXT = (".csv", ".tsv", ".tab", ".txt")
-BINARY = (".parquet", ".pq", ".npz", ".npy", ".mtx", ".h5ad")
+MATRICES = (".npz", ".npy", ".mtx", ".h5ad")
 
 
 @dataclass(frozen=True)
@@ -30,6 +29,7 @@ class Layout:
     value: str | None = None
     index: str | bool | None = None
     duplicates: str = "error"
+    drop: tuple[str, ...] = ()
 
     @property
     def is_long(self) -> bool:
@@ -42,6 +42,8 @@ class Layout:
             )
         if self.row is None and self.value is not None:
             raise DataError("value= belongs to a long table; pass row= and column= with it.")
+        if self.row is not None and self.drop:
+            raise DataError("drop= belongs to a wide table; in a long one, delete the lines.")
         return self.row is not None
 
 
@@ -55,23 +57,28 @@ def read(
     binarize: float | None = None,
     kind: str = "binary",
     index: str | bool | None = None,
+    drop: str | Sequence[str] = (),
+    marks: Mapping[str, Any] | None = None,
     duplicates: str = "error",
     layer: str | None = None,
     header: bool = True,
+    skip: int = 0,
     delimiter: str | None = None,
     encoding: str = "utf-8",
     name: str | None = None,
 ) -> Table:
     """Read a table of zeros and ones (or counts) from a file.
 
-    The extension tells the format: CSV and TSV (`.csv`, `.tsv`, `.tab`, `.txt`, also gzipped),
-    Parquet (`.parquet`, needs ``falsezero[arrow]``), NumPy and scipy (`.npz`: a matrix of
-    `scipy.sparse.save_npz`, or arrays `X`, `rows` and `columns`; `.npy`), MatrixMarket (`.mtx`,
-    `.mtx.gz`) and AnnData (`.h5ad`).
+    The extension tells the format: Parquet (`.parquet`, needs ``falsezero[arrow]``), NumPy and
+    scipy (`.npz`: a matrix of `scipy.sparse.save_npz`, or arrays `X`, `rows` and `columns`;
+    `.npy`), MatrixMarket (`.mtx`, `.mtx.gz`) and AnnData (`.h5ad`); any other file is taken for
+    text, such as CSV or TSV (also gzipped).
 
-    A cell that is empty or NA, NaN, null, None or ? was *not observed*; a pair that a long table
-    does not list, or a cell that a sparse matrix does not store, is an observed zero. Where pairs
-    that nobody looked at would silently become zeros, give `surveyed`.
+    A cell that is empty or NA, NaN, null, None or ? was *not observed*; x, +, yes, y, present, true
+    and t are ones, and no, n, absent, false and f zeros, whatever their case. `marks` says what
+    other texts mean, or that an empty cell means absent. A pair that a long table does not list, or
+    a cell that a sparse matrix does not store, is an observed zero. Where pairs that nobody looked
+    at would silently become zeros, give `surveyed`.
 
     Parameters
     ----------
@@ -91,17 +98,25 @@ def read(
         What a cell may hold: 0 and 1, whole numbers from 0 up, or any number.
     index : str or False, optional
         The column of a wide file with the row labels. By default the first column, when its
-        header is empty or when at least one of its cells is text that is not a number; otherwise
-        the rows are numbered. `False`: no column holds labels.
+        header is empty, when at least one of its cells is text that is not a number, or when it
+        counts the rows (three or more, each one more than the last); otherwise the rows are
+        numbered. `False`: no column holds labels.
+    drop : str or list of str
+        Columns and rows of a wide text or Parquet file to leave out: totals, dates, coordinates.
+    marks : dict, optional
+        What texts in a text file mean, None for not observed: ``{"P": 1, "A": 0, "-9999": None}``,
+        or ``{"": 0}`` where an empty cell means absent.
     duplicates : {"error", "max", "sum"}
         What to do when a long table lists a pair twice.
     layer : str, optional
         The layer of an AnnData file to read instead of X.
     header : bool
         Whether the first line of a wide text file names the columns.
+    skip : int
+        How many lines stand above the table in a text file; comments after # need not be counted.
     delimiter : str, optional
         What separates fields; by default a tab in `.tsv` and `.tab` files, elsewhere the most
-        frequent of comma, semicolon and tab in the first line.
+        frequent of comma, semicolon and tab in the first line, or blanks where it has none of them.
     encoding : str
         Encoding of a text file.
     name : str, optional
@@ -121,12 +136,16 @@ def read(
     Sansan     ·          ■
     """
     from falsezero.data.files import find_file
+    from falsezero.data.lines import TextFile
+    from falsezero.data.surveyed import restrict_as_asked
 
-    layout = Layout(row, column, value, index, duplicates)
+    names = (drop,) if isinstance(drop, str) else tuple(drop)
+    layout = Layout(row, column, value, index, duplicates, names)
     file = find_file(path)
-    raw = _read_raw(file, layout, layer, header, delimiter, encoding)
+    text = TextFile(file, delimiter, encoding, header or layout.is_long, skip, marks or {})
+    raw = _read_raw(text, layout, layer)
     table = admit(raw, kind=kind, binarize=binarize, name=name or _stem(file))
-    return _restricted(table, surveyed, layout)
+    return restrict_as_asked(table, surveyed, row, column, index)
 
 
 def as_table(
@@ -153,9 +172,11 @@ def as_table(
     store is an observed zero.
 
     The row labels of a wide frame are the column named by `index`; else a pandas index that is not
-    the default one; else the first column when it holds text. A graph gives its adjacency (`value`
-    names the edge attribute to use instead of 1); a graph whose nodes carry networkx's `bipartite`
-    attribute, or `rows` and `columns` as lists of nodes, gives that part of it.
+    the default one; else the first column when it holds text or counts the rows.
+
+    A graph gives its adjacency (`value` names the edge attribute to use instead of 1); a graph
+    whose nodes carry networkx's `bipartite` attribute, or `rows` and `columns` as lists of nodes,
+    gives that part of it.
 
     Parameters
     ----------
@@ -180,45 +201,45 @@ def as_table(
     array([[ 1.,  0.],
            [nan,  0.]])
     """
+    from falsezero.data.surveyed import restrict_as_asked
+
     layout = Layout(row, column, value, index, duplicates)
     raw = _raw(obj, layout, layer, rows, columns)
     if name is None and isinstance(obj, Table):
         name = obj.name
     table = admit(raw, kind=kind, binarize=binarize, name=name)
-    return _restricted(table, surveyed, layout)
+    return restrict_as_asked(table, surveyed, row, column, index)
 
 
-def _read_raw(
-    file: Path, layout: Layout, layer: str | None, header: bool, delimiter: Any, encoding: str
-) -> Raw:
+def _read_raw(text: Any, layout: Layout, layer: str | None) -> Raw:
     from falsezero.data import files
     from falsezero.data.pairs import pairs_to_raw
-    from falsezero.data.text import TextFile, long_text, wide_text
+    from falsezero.data.text import long_text, wide_text
 
+    file = text.path
     extension = _extension(file)
-    if extension in TEXT:
-        text = TextFile(file, delimiter, _known_encoding(encoding), header or layout.is_long)
-        if layout.is_long:
-            pairs = long_text(text, layout.row, layout.column, layout.value)
-            return pairs_to_raw(pairs, layout.duplicates)
-        return wide_text(text, layout.index)
     if extension in (".parquet", ".pq"):
-        frame, stored = files.read_parquet(file)
+        frame, stored = files.read_parquet(file, layout.drop)
         if layout.index is None and not layout.is_long:
             layout = replace(layout, index=stored)
         return _frame_raw(frame, layout, str(file))
+    if extension not in MATRICES:
+        if layout.is_long:
+            pairs = long_text(text, layout.row, layout.column, layout.value)
+            return pairs_to_raw(pairs, layout.duplicates)
+        return wide_text(text, layout.index, layout.drop)
     if layout.is_long:
         raise DataError(f"{file} is a matrix, but row= and column= belong to long tables.")
+    if layout.drop:
+        raise DataError(f"{file} is a matrix, but drop= belongs to text and Parquet files.")
     if extension == ".h5ad":
-        return _raw(files.read_h5ad(file), layout, layer, None, None)
+        raw = _raw(files.read_h5ad(file), layout, layer, None, None)
+        return files.located(raw.values, raw.rows, raw.columns, file)
     readers: dict[str, Callable[[Path], Raw]] = {
         ".npz": files.read_npz,
         ".npy": files.read_npy,
         ".mtx": files.read_mtx,
     }
-    if extension not in readers:
-        known = ", ".join(TEXT + BINARY)
-        raise DataError(f"{file} has the unknown extension {extension!r}; known are {known}.")
     return readers[extension](file)
 
 
@@ -261,70 +282,10 @@ def _frame_raw(obj: Any, layout: Layout, source: str = "The frame") -> Raw:
     return wide_frame(frame, layout.index, source)
 
 
-def _restricted(table: Table, surveyed: Any, layout: Layout) -> Table:
-    if surveyed is None:
-        return table
-    from falsezero.data import surveyed as looked
-
-    if isinstance(surveyed, Table):
-        pairs = looked.pairs_of_table(surveyed)
-    elif looked.is_mask(surveyed, table.shape):
-        return looked.restrict_to_mask(table, surveyed)
-    elif isinstance(surveyed, np.ndarray | list | tuple | set | frozenset):
-        pairs = looked.pairs_of_list(surveyed)
-    else:
-        pairs = _surveyed_pairs(surveyed, layout)
-    return looked.restrict(table, pairs, grow=layout.row is not None)
-
-
-def _surveyed_pairs(surveyed: Any, layout: Layout) -> Any:
-    from falsezero.data import files
-    from falsezero.data.frames import as_frame, long_frame, wide_frame
-    from falsezero.data.surveyed import pairs_of_table
-    from falsezero.data.text import TextFile, long_text
-
-    source = "surveyed="
-    if isinstance(surveyed, str | os.PathLike):
-        file = files.find_file(surveyed)
-        source = str(file)
-        if _extension(file) in TEXT:
-            return long_text(TextFile(file), layout.row, layout.column, None)
-        if _extension(file) not in (".parquet", ".pq"):
-            raise DataError(f"{file} must be a CSV, TSV or Parquet file with the surveyed pairs.")
-        surveyed = files.read_parquet(file)[0]
-    frame = as_frame(surveyed)
-    if frame is None:
-        raise DataError(
-            "surveyed= needs pairs, a frame, a boolean mask, a Table or a path, not a "
-            f"{type(surveyed).__name__}."
-        )
-    if layout.row is not None and layout.column is not None:
-        return long_frame(frame, layout.row, layout.column, None, source)
-    if len(frame.columns) == 2:
-        first, second = frame.columns
-        return long_frame(frame, first, second, None, source)
-    return pairs_of_table(admit(wide_frame(frame, layout.index, source)))
-
-
 def _extension(file: Path) -> str:
     name = file.name.lower()
-    bare = name.removesuffix(".gz")
-    extension = os.path.splitext(bare)[1]
-    gzipped = bare != name and extension not in (*TEXT, ".mtx")
-    return os.path.splitext(name)[1] if gzipped else extension
+    return ".mtx" if name.endswith(".mtx.gz") else os.path.splitext(name)[1]
 
 
 def _stem(file: Path) -> str:
     return file.name.removesuffix(".gz").rsplit(".", 1)[0]
-
-
-def _known_encoding(encoding: str) -> str:
-    import codecs
-
-    try:
-        codecs.lookup(encoding)
-    except LookupError:
-        common = ("utf-8", "latin-1", "cp1252", "utf-16")
-        mend = suggest(encoding, common, "try one of")
-        raise DataError(f"encoding={encoding!r} is not known; {mend}") from None
-    return encoding

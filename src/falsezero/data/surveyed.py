@@ -2,20 +2,64 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from falsezero.data.checks import admit
 from falsezero.data.errors import DataError, suggest
 from falsezero.data.labels import tidy_labels
 from falsezero.data.pairs import Pairs, encode
 from falsezero.data.table import Table, canonical
 
-__all__ = ["is_mask", "pairs_of_list", "pairs_of_table", "restrict", "restrict_to_mask"]
+__all__ = ["restrict_as_asked"]
 
 BLOCK = 1024
+
+
+def restrict_as_asked(table: Table, surveyed: Any, row: Any, column: Any, index: Any) -> Table:
+    """Mark every cell outside `surveyed`, in any of its forms, as not observed."""
+    if surveyed is None:
+        return table
+    if is_mask(surveyed, table.shape):
+        return restrict_to_mask(table, surveyed)
+    if isinstance(surveyed, Table):
+        pairs = pairs_of_table(surveyed)
+    elif isinstance(surveyed, np.ndarray | list | tuple | set | frozenset):
+        pairs = pairs_of_list(surveyed)
+    else:
+        pairs = _pairs_of_frame(surveyed, row, column, index)
+    return restrict(table, pairs, grow=row is not None)
+
+
+def _pairs_of_frame(surveyed: Any, row: Any, column: Any, index: Any) -> Pairs:
+    """Pairs from a data frame, or from a file with one."""
+    from falsezero.data import files
+    from falsezero.data.frames import as_frame, long_frame, wide_frame
+    from falsezero.data.text import TextFile, long_text
+
+    source = "surveyed="
+    if isinstance(surveyed, str | os.PathLike):
+        file = files.find_file(surveyed)
+        source = str(file)
+        if file.suffix.lower() not in (".parquet", ".pq"):
+            return long_text(TextFile(file), row, column, None)
+        surveyed = files.read_parquet(file)[0]
+    frame = as_frame(surveyed)
+    if frame is None:
+        raise DataError(
+            "surveyed= needs pairs, a frame, a boolean mask, a Table or a path, not a "
+            f"{type(surveyed).__name__}."
+        )
+    if row is not None and column is not None:
+        return long_frame(frame, row, column, None, source)
+    if len(frame.columns) == 2:
+        first, second = frame.columns
+        return long_frame(frame, first, second, None, source)
+    return pairs_of_table(admit(wide_frame(frame, index, source)))
 
 
 def is_mask(surveyed: Any, shape: tuple[int, int]) -> bool:

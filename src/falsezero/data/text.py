@@ -2,129 +2,222 @@
 
 from __future__ import annotations
 
-import codecs
-import csv
-import gzip
 import re
-import zlib
 from array import array
-from collections.abc import Iterator
-from pathlib import Path
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from falsezero.data.cells import Cells, NotANumber
+from falsezero.data.cells import NotANumber, is_number
 from falsezero.data.checks import Raw
-from falsezero.data.errors import DataError, FileReadError, suggest
-from falsezero.data.labels import first_duplicate
+from falsezero.data.errors import DataError, suggest
+from falsezero.data.labels import first_duplicate, number_the_rows
+from falsezero.data.lines import Record, TextFile
 from falsezero.data.pairs import Pairs
 
 __all__ = ["TextFile", "long_text", "wide_text"]
 
 WHOLE = re.compile(r"0|-?[1-9]\d{0,17}")
-Record = tuple[int, list[str]]
+A_LIST = 4
+"""A file with so few columns and text in them is probably a list of pairs."""
 
 
-class TextFile(NamedTuple):
-    """A text file and how its lines are cut into fields."""
+class _Head(NamedTuple):
+    """What the first line says: the name of every field. The table begins at line `first`."""
 
-    path: Path
-    delimiter: str | None = None
-    encoding: str = "utf-8"
-    header: bool = True
+    source: str
+    line: int
+    first: int
+    names: list[str]
 
-    def records(self) -> Iterator[Record]:
-        """Walk over the lines that are not blank: line number from 1, and its fields."""
-        delimiter = self.delimiter or _sniff(self)
-        start = 1
-        try:
-            with _open(self.path, "rt", self._codec) as handle:
-                reader = csv.reader(handle, delimiter=delimiter, strict=True)
-                for fields in reader:
-                    line, start = start, reader.line_num + 1
-                    if fields:
-                        yield line, fields
-        except csv.Error:
-            raise FileReadError(
-                f"{self.path} line {start} opens a quote that is never closed properly; "
-                "the file may be cut off, or the quote needs doubling."
-            ) from None
-        except UnicodeDecodeError:
-            raise FileReadError(_undecodable(self)) from None
-        except (EOFError, gzip.BadGzipFile, zlib.error):
-            raise FileReadError(_damaged(self.path)) from None
+    def position(self, wanted: str) -> int:
+        """Where a name stands, or which names come close."""
+        if wanted not in self.names:
+            mend = suggest(wanted, self.names, "its columns")
+            raise DataError(f"{self.source} has no column {wanted!r}; {mend}")
+        return self.names.index(wanted)
 
-    @property
-    def _codec(self) -> str:
-        is_utf8 = codecs.lookup(self.encoding).name == "utf-8"
-        return "utf-8-sig" if is_utf8 else self.encoding
+    def fields(self, line: int, fields: list[str]) -> list[str]:
+        """The fields of a line, one for every name; empty ones beyond the last name are nothing."""
+        size = len(self.names)
+        if len(fields) < size or any(field.strip() for field in fields[size:]):
+            raise DataError(_ragged(self, line, len(fields)))
+        return fields[:size]
 
 
-def wide_text(file: TextFile, index: Any = None) -> Raw:
+def wide_text(file: TextFile, index: Any = None, drop: Sequence[str] = ()) -> Raw:
     """Read a file with one line a row and one field a column."""
-    name = str(file.path)
-    header, records = _header(file)
-    at = _position(header, index, name) if isinstance(index, str) else 0
-    lines, labels, values = _scan(name, header, records, at)
-    named = index is not False and (isinstance(index, str) or _names_rows(header[at], labels))
+    head, records = _header(file)
+    kept = [position for position, name in enumerate(head.names) if name not in drop]
+    at = head.position(index) if isinstance(index, str) else [*kept, 0][0]
+    found = _Wide(file, head, at, index, drop).scan(records)
+    named = found.names_rows()
     if named:
-        _check_row_labels(name, labels, lines, header[at], index)
-        columns = header[:at] + header[at + 1 :]
+        found.leave_out_rows()
+        found.check_row_labels()
     else:
-        first = _first_column(name, labels, lines, header[at])
-        values, columns = sp.hstack([sp.csr_array(first[:, None]), values]), header
-    names = _column_names(name, columns, at if named else None) if file.header else None
-
-    def place(row: int, column: int) -> str:
-        return f"{name} line {lines[row]}, column {columns[column]!r}"
-
-    def hint(column: int) -> str:
-        first_may_name = column == 0 and not named and index is None and file.header
-        return f", or index={columns[0]!r} if that column names the rows" * first_may_name
-
-    return Raw(values, whole_or_text(labels) if named else None, names, name, place, hint)
+        found.add_first_column()
+    names = _column_names(head, found.columns, at if named else None) if file.header else None
+    found.check()
+    rows = whole_or_text(found.labels) if named else None
+    return Raw(found.matrix, rows, names, head.source, found.place, found.hint)
 
 
-def _scan(
-    name: str, header: list[str], records: Iterator[Record], at: int
-) -> tuple[array[int], list[str], Any]:
-    lines, labels, rest = array("q"), [], _Sparse(len(header) - 1)
-    cells = Cells()
-    for line, fields in records:
-        if len(fields) != len(header):
-            raise DataError(_ragged(name, line, len(fields), len(header)))
-        label = fields.pop(at)
+class _Wide:
+    """A wide file while it is read: its labels, and its cells as a sparse matrix."""
+
+    def __init__(self, file: TextFile, head: _Head, at: int, index: Any, drop: Sequence[str]):
+        self.file, self.head, self.at, self.index, self.drop = file, head, at, index, drop
+        self.cells = file.cells()
+        self.lines = array("q")
+        self.labels: list[str] = []
+        self.blank: list[bool] = []
+        others = [name for position, name in enumerate(head.names) if position != at]
+        self.picked = [position for position, name in enumerate(others) if name not in drop]
+        self.columns = [others[position] for position in self.picked]
+        self.matrix: Any = None
+
+    def scan(self, records: Iterator[Record]) -> _Wide:
+        """Read every line."""
+        rest = _Sparse(len(self.columns))
+        all_picked = len(self.picked) == len(self.head.names) - 1
+        for line, record in records:
+            fields = self.head.fields(line, record)
+            label = fields.pop(self.at).strip()
+            if not all_picked:
+                fields = [fields[position] for position in self.picked]
+            try:
+                rest.append([self.cells[field] for field in fields])
+            except NotANumber as bad:
+                column = self.columns[fields.index(bad.args[0])]
+                said = self._not_a_number(line, column, bad.args[0], label)
+                raise DataError(said) from None
+            self.blank.append(not label and not any(field.strip() for field in fields))
+            self.lines.append(line)
+            self.labels.append(label)
+        known = (*self.head.names, *self.labels)
+        for name in self.drop:
+            if name not in known:
+                mend = suggest(name, known, "its columns and rows")
+                raise DataError(f"{self.head.source} has no column or row {name!r} to drop; {mend}")
+        self.matrix = rest.matrix()
+        return self
+
+    def names_rows(self) -> bool:
+        """Whether the first field of a line is the name of its row."""
+        if self.index is None:
+            return (
+                self.head.names[self.at] == ""
+                or not all(map(is_number, self.labels))
+                or (all(map(WHOLE.fullmatch, self.labels)) and number_the_rows(self.labels))
+            )
+        return self.index is not False
+
+    def leave_out_rows(self) -> None:
+        """Leave out rows that are not wanted, and lines in which there is nothing."""
+        rows = enumerate(zip(self.labels, self.blank, strict=True))
+        kept = [row for row, (label, blank) in rows if not blank and label not in self.drop]
+        if len(kept) < len(self.labels):
+            self.matrix = self.matrix[kept]
+            self.labels = [self.labels[row] for row in kept]
+            self.lines = array("q", [self.lines[row] for row in kept])
+
+    def check_row_labels(self) -> None:
+        """See that every row has a name of its own."""
+        source, labels, lines = self.head.source, self.labels, self.lines
+        if "" in labels:
+            line, name = lines[labels.index("")], self.head.names[self.at]
+            raise DataError(f"{source} line {line} has no row label in column {name!r}.")
+        twice = first_duplicate(np.array(labels))
+        if twice is not None:
+            one, two = twice
+            mend = "" if self.index else ", or pass index=False if the first column holds values"
+            raise DataError(
+                f"{source} line {lines[two]} repeats the row label {labels[two]!r} of line "
+                f"{lines[one]}; give every row a name of its own{mend}."
+            )
+
+    def add_first_column(self) -> None:
+        """Take the first field of every line for a value after all."""
+        name, fields = self.head.names[self.at], self.labels
         try:
-            rest.append([cells[field] for field in fields])
+            first = np.array([self.cells[field] for field in fields], dtype=np.float64)
         except NotANumber as bad:
-            column = fields.index(bad.args[0])
-            column += column >= at
-            raise DataError(_not_a_number(name, line, header[column], bad.args[0])) from None
-        lines.append(line)
-        labels.append(label.strip())
-    return lines, labels, rest.matrix()
+            line = self.lines[fields.index(bad.args[0])]
+            raise DataError(self._not_a_number(line, name, bad.args[0])) from None
+        self.matrix = sp.hstack([sp.csr_array(first[:, None]), self.matrix], format="csr")
+        self.columns = [name, *self.columns]
+
+    def check(self) -> None:
+        """Refuse a file that was cut at the wrong character, or whose empty cells may be zeros."""
+        source = self.head.source
+        if not self.columns and not self.drop:
+            raise DataError(
+                f"{source} has one field a line where fields end at {self.file.cut!r}; pass "
+                "delimiter= to say what separates them."
+            )
+        data = self.matrix.data
+        known = data[~np.isnan(data)]
+        is_unclear = data.size == np.prod(self.matrix.shape) and known.size < data.size
+        is_counted = known.size > 0 and bool(np.all((known > 0) & (known == np.floor(known))))
+        if is_unclear and is_counted and "" not in self.cells.marks and "" in self.cells:
+            raise DataError(
+                f"{source} has empty cells but not a single 0: pass marks={{'': 0}} if an empty "
+                "cell means absent, or marks={'': None} if nobody looked there."
+            )
+
+    def place(self, row: int, column: int) -> str:
+        """Name one cell."""
+        return f"{self.head.source} line {self.lines[row]}, column {self.columns[column]!r}"
+
+    def hint(self, column: int, value: float) -> list[str]:
+        """What else may mend a value that is neither 0 nor 1."""
+        if not self.file.header:
+            return []
+        name, hints = self.columns[column], []
+        if column == 0 and name == self.head.names[self.at] and self.index is None:
+            hints.append(f"index={name!r} if that column names the rows")
+        if value < 0:
+            hints.append(f"marks={{'{value:g}': None}} if it means not observed")
+        return [*hints, f"drop={name!r} to leave that column out"]
+
+    def _not_a_number(self, line: int, column: str, text: str, label: str = "") -> str:
+        names = self.head.names
+        mends = [f"drop={column!r} to leave that column out"]
+        if len(names) <= A_LIST:
+            mends = [f"row={names[0]!r} and column={names[1]!r} if every line is one pair"]
+        elif not any(letter.isdigit() for letter in text):
+            means = "if it means present (0: absent, None: not observed)"
+            mends.insert(0, f"marks={{{text.strip()!r}: 1}} {means}")
+        if self.index is None and label and is_number(label):
+            mends.append(f"index={column!r} if that column names the rows")
+        return (
+            f"{self.head.source} line {line}, column {column!r} holds {text!r} where a number "
+            f"belongs; pass {', or '.join(mends)}."
+        )
 
 
 def long_text(file: TextFile, row: str | None, column: str | None, value: str | None) -> Pairs:
     """Read a file with one line a pair of row and column, and perhaps a value."""
-    name = str(file.path)
-    header, records = _header(file)
+    head, records = _header(file)
+    name = head.source
     if row is None or column is None:
-        if len(header) < 2:
+        if len(head.names) < 2:
             raise DataError(f"{name} has one column, but a list of pairs needs two.")
-        row, column = header[0], header[1]
-    a, b = _position(header, row, name), _position(header, column, name)
-    c = None if value is None else _position(header, value, name)
+        row, column = head.names[:2]
+    a, b = head.position(row), head.position(column)
+    c = None if value is None else head.position(value)
     rows: dict[str, int] = {}
     columns: dict[str, int] = {}
     lines, row_codes, column_codes = array("q"), array("q"), array("q")
-    values, cells = array("d"), Cells()
-    for line, fields in records:
-        if len(fields) != len(header):
-            raise DataError(_ragged(name, line, len(fields), len(header)))
+    values, cells = array("d"), file.cells()
+    for line, record in records:
+        if not any(field.strip() for field in record):
+            continue
+        fields = head.fields(line, record)
         pair = fields[a].strip(), fields[b].strip()
         if not all(pair):
             empty = column if pair[0] else row
@@ -183,48 +276,24 @@ class _Sparse:
         return sp.csr_array((data, indices, np.array(self.indptr)), shape=shape)
 
 
-def _open(path: Path, mode: str, encoding: str | None = None) -> Any:
-    newline = "" if "t" in mode else None
-    if path.suffix.lower() == ".gz":
-        return gzip.open(path, mode, encoding=encoding, newline=newline)
-    return open(path, mode.replace("t", ""), encoding=encoding, newline=newline)
-
-
-def _sniff(file: TextFile) -> str:
-    path = file.path
-    try:
-        with _open(path, "rb") as handle:
-            sample = handle.read(1 << 16)
-    except (EOFError, gzip.BadGzipFile, zlib.error):
-        raise FileReadError(_damaged(path)) from None
-    if not sample.strip():
-        raise DataError(f"{path} is empty.")
-    if sample[:2] in (b"\xff\xfe", b"\xfe\xff") and file._codec == "utf-8-sig":
-        raise FileReadError(f"{path} is UTF-16 text; pass encoding='utf-16'.")
-    if b"\0" in sample and file._codec == "utf-8-sig":
-        raise FileReadError(f"{path} holds binary data, not text; check its extension.")
-    if path.name.lower().removesuffix(".gz").endswith((".tsv", ".tab")):
-        return "\t"
-    first = next(line for line in sample.decode(file._codec, "replace").splitlines() if line)
-    bare = re.sub(r'"[^"]*"', "", first)
-    return max(",;\t", key=bare.count)
-
-
-def _header(file: TextFile) -> tuple[list[str], Iterator[Record]]:
+def _header(file: TextFile) -> tuple[_Head, Iterator[Record]]:
     records = file.records()
     head = next(records, None)
     if head is None:
         raise DataError(f"{file.path} is empty.")
+    line, names = head[0], [field.strip() for field in head[1]]
     if not file.header:
-        numbered = [str(position) for position in range(len(head[1]))]
-        return numbered, _again(head, records)
-    header = [field.strip() for field in head[1]]
+        numbered = [str(position) for position in range(len(names))]
+        return _Head(str(file.path), line, line, numbered), _again(head, records)
+    while len(names) > 1 and not names[-1]:
+        names.pop()
     first = next(records, None)
     if first is None:
         raise DataError(f"{file.path} has a header but no rows below it.")
-    if len(first[1]) == len(header) + 1 and _is_text(first[1][0]):
-        header.insert(0, "")
-    return header, _again(first, records)
+    # R writes no name above the row names; an empty last field is the work of Excel.
+    if len(first[1]) == len(names) + 1 and first[1][-1].strip():
+        names.insert(0, "")
+    return _Head(str(file.path), line, first[0], names), _again(first, records)
 
 
 def _again(first: Record, records: Iterator[Record]) -> Iterator[Record]:
@@ -232,92 +301,26 @@ def _again(first: Record, records: Iterator[Record]) -> Iterator[Record]:
     yield from records
 
 
-def _position(header: list[str], wanted: str, name: str) -> int:
-    if wanted not in header:
-        raise DataError(
-            f"{name} has no column {wanted!r}; {suggest(wanted, header, 'its columns')}"
-        )
-    return header.index(wanted)
-
-
-def _is_text(field: str) -> bool:
-    try:
-        Cells()[field]
-    except NotANumber:
-        return True
-    return False
-
-
-def _names_rows(head: str, labels: list[str]) -> bool:
-    return head == "" or any(_is_text(label) for label in labels)
-
-
-def _first_column(name: str, fields: list[str], lines: Any, head: str) -> NDArray[np.float64]:
-    cells = Cells()
-    try:
-        return np.array([cells[field] for field in fields], dtype=np.float64)
-    except NotANumber as bad:
-        line = lines[fields.index(bad.args[0])]
-        raise DataError(_not_a_number(name, line, head, bad.args[0])) from None
-
-
-def _check_row_labels(name: str, labels: list[str], lines: Any, head: str, index: Any) -> None:
-    if "" in labels:
-        line = lines[labels.index("")]
-        raise DataError(f"{name} line {line} has no row label in column {head!r}.")
-    twice = first_duplicate(np.array(labels))
-    if twice is not None:
-        one, two = twice
-        mend = "" if index else ", or pass index=False if the first column holds values"
-        raise DataError(
-            f"{name} line {lines[two]} repeats the row label {labels[two]!r} of line "
-            f"{lines[one]}; give every row a name of its own{mend}."
-        )
-
-
-def _column_names(name: str, columns: list[str], label_at: int | None) -> NDArray[Any]:
+def _column_names(head: _Head, columns: list[str], label_at: int | None) -> NDArray[Any]:
     if "" in columns:
         field = columns.index("") + 1
         field += label_at is not None and field > label_at
-        raise DataError(f"{name} line 1 has no column name in field {field}.")
+        raise DataError(f"{head.source} line {head.line} has no column name in field {field}.")
     twice = first_duplicate(np.array(columns)) if columns else None
     if twice is not None:
         raise DataError(
-            f"{name} line 1 uses the column name {columns[twice[1]]!r} twice; give every column "
-            "a name of its own, or pass header=False if the first line holds values."
+            f"{head.source} line {head.line} uses the column name {columns[twice[1]]!r} twice; "
+            "give every column a name of its own, or pass header=False if that line holds values."
         )
     return whole_or_text(columns)
 
 
-def _ragged(name: str, line: int, found: int, expected: int) -> str:
-    cut = "; the file may be cut off there" if found < expected else ""
+def _ragged(head: _Head, line: int, found: int) -> str:
+    expected = len(head.names)
+    mend = f"; pass skip={head.line} if the table begins below line {head.line}"
+    if found < expected:
+        mend = "; the file may be cut off there"
+    elif line != head.first:
+        mend = ""
     fields = "1 field" if found == 1 else f"{found} fields"
-    return f"{name} line {line} has {fields} where the header has {expected}{cut}."
-
-
-def _not_a_number(name: str, line: int, column: str, text: str) -> str:
-    return (
-        f"{name} line {line}, column {column!r} holds {text!r} where a number belongs; leave a "
-        f"cell that was not observed empty, or pass index={column!r} if that column names the "
-        "rows, or row= and column= if every line is one pair."
-    )
-
-
-def _damaged(path: Path) -> str:
-    return f"{path} is damaged or cut off: it is not a complete gzip file."
-
-
-def _undecodable(file: TextFile) -> str:
-    with _open(file.path, "rb") as handle:
-        numbered = enumerate(handle, start=1)
-        line = next((line for line, text in numbered if not _decodes(text, file.encoding)), 1)
-    mend = "save it as UTF-8 or pass encoding=, such as encoding='latin-1'"
-    return f"{file.path} line {line} is not {file.encoding.upper()} text; {mend}."
-
-
-def _decodes(text: bytes, encoding: str) -> bool:
-    try:
-        text.decode(encoding)
-    except UnicodeDecodeError:
-        return False
-    return True
+    return f"{head.source} line {line} has {fields} where the header has {expected}{mend}."
