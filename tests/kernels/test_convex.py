@@ -48,6 +48,17 @@ def test_general_form_agrees_with_its_slow_twin():
     np.testing.assert_allclose(log_likelihood, slow.log_likelihood(X, 0.7 * W, F1, F0), rtol=1e-12)
 
 
+def test_weights_too_faint_for_single_precision_count_as_none():
+    X, W, F = problem()
+    W[::2, 0] = 1e-41
+    W /= W.sum(axis=1, keepdims=True)
+    ones, zeros, rows, _ = run(X, W, F)
+    expected = slow.statistics(X, W, F)
+    np.testing.assert_allclose(ones, expected[0], rtol=SINGLE)
+    np.testing.assert_allclose(zeros, expected[1], rtol=SINGLE)
+    np.testing.assert_allclose(rows, expected[2], rtol=SINGLE)
+
+
 def test_single_precision_is_close():
     X, W, F = problem()
     fast = run(X, W, F, dtype=np.float32)

@@ -199,6 +199,20 @@ def test_single_precision_stays_single():
     assert model.log_likelihood_ == pytest.approx(double.log_likelihood_, rel=5e-3)
 
 
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_vanishing_weights_stay_normal_numbers(dtype):
+    # A cluster's rows want nothing of the other cluster's component; plain EM would let its weight
+    # shrink for ever, into denormal numbers that take many times as long to multiply.
+    X = np.kron(np.eye(2), np.ones((20, 200))).astype(dtype)
+    X[::7, ::11] = 1
+    model = fz.AspectBernoulli(2, max_iter=300, tol=0, acceleration=None, random_state=0)
+    model.fit(X)
+    faintest = np.sqrt(np.finfo(dtype).tiny)
+    assert model.row_weights_.min() == pytest.approx(faintest, rel=1e-3)
+    np.testing.assert_allclose(model.row_weights_.sum(axis=1), 1, rtol=1e-6)
+
+
 def test_other_values_are_refused_unless_binarized():
     X = np.array([[0, 3.0], [1, 0]])
     with pytest.raises(ValueError, match=r"zeros and ones.*found 3.*binarize="):

@@ -75,9 +75,7 @@ def _combine(
         r = b - a
         v = c - b
         v -= r
-        r_norm = np.square(r).sum(axis=axis, keepdims=True)
-        v_norm = np.square(v).sum(axis=axis, keepdims=True)
-        alpha = np.sqrt(r_norm / np.maximum(v_norm, np.finfo(v.dtype).tiny))
+        alpha = np.sqrt(_squares(r, axis) / np.maximum(_squares(v, axis), np.finfo(v.dtype).tiny))
         alpha = np.clip(alpha, 1.0, stride).astype(a.dtype)
         longest = max(longest, float(alpha.max(initial=1.0)))
         # a + alpha (2 r + alpha v), in the memory of v: there may be many rows.
@@ -88,3 +86,11 @@ def _combine(
         v += a
         changed[field] = v
     return x2._replace(**changed), longest
+
+
+def _squares(x: np.ndarray, axis: int | None) -> np.ndarray:
+    """Sums of squares along an axis, which stays in place with length one."""
+    if axis is None:
+        return np.square(x).sum(keepdims=True)
+    along = np.moveaxis(x, axis, -1)
+    return np.expand_dims(np.einsum("...i,...i->...", along, along), axis)

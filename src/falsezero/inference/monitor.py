@@ -43,13 +43,9 @@ class Monitor:
         self.history: list[dict[str, Any]] = []
         self.converged = False
         self.stopped = False
+        self.n_iter = 0
         self._listeners = listeners
         self._since_rebase: list[float] = []
-
-    @property
-    def n_iter(self) -> int:
-        """How many iterations were taken."""
-        return sum(row["what"] != "final" for row in self.history)
 
     @property
     def finished(self) -> bool:
@@ -63,8 +59,9 @@ class Monitor:
                 f"The objective became {objective} at iteration {self.n_iter + 1}; "
                 "please report this table, it should not happen."
             )
+        self.n_iter += what != "final"
         row = {
-            "iteration": self.n_iter + (what != "final"),
+            "iteration": self.n_iter,
             "objective": objective,
             "seconds": seconds,
             "what": what,
@@ -79,6 +76,7 @@ class Monitor:
         """Continue from a history that was kept in a checkpoint."""
         for row in history:
             self.history.append(row)
+            self.n_iter = row["iteration"]
             self._judge(row["objective"], row["rebased"])
 
     def _judge(self, objective: float, rebased: bool) -> None:

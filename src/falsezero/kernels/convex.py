@@ -33,6 +33,10 @@ _SINGLE = np.dtype(np.float32)
 _WIDE = 2048
 """Columns from which on a chunk has fewer rows, to stay near the cache."""
 
+_FAINT = 1e-30
+"""Weights below are none in single precision: products of denormal numbers take many times as
+long, and rows are full of vanishing weights."""
+
 
 class ConvexStatistics(NamedTuple):
     """What one pass over a block says: all fields but ``row_stat`` add up over blocks."""
@@ -85,13 +89,25 @@ def _cells(codes, p_one, p_zero, is_convex, u, v):
 
 
 @jit
-def _pass(codes, weights, narrow, ones, zeros, is_convex, ones_t, zeros_t, p_one, p_zero, u, v):
+def _single(array):
+    """A matrix in single precision, without what is too faint for it."""
+    narrow = np.empty(array.shape, dtype=np.float32)
+    for i in range(array.shape[0]):
+        for j in range(array.shape[1]):
+            narrow[i, j] = array[i, j] if array[i, j] > _FAINT else 0.0
+    return narrow
+
+
+@jit
+def _pass(codes, weights, ones, zeros, is_convex, p_one, p_zero, u, v):
     """The whole pass, some rows at a time: what lies between two products stays in cache.
 
-    `narrow` is the weights in single precision, `ones_t` and `zeros_t` are the factors likewise,
-    transposed; the last four are work arrays.
+    The last four are work arrays.
     """
     n_rows, n_components = weights.shape
+    narrow = _single(weights)
+    # Copied after transposing: BLAS takes half the time on the few, contiguous columns.
+    ones_t, zeros_t = _single(ones.T), _single(zeros.T)
     w_ones, w_zeros = np.zeros_like(ones), np.zeros_like(ones)
     row_stat = np.empty(weights.shape, dtype=u.dtype)
     more = np.empty((u.shape[0], n_components), dtype=u.dtype)
@@ -150,6 +166,21 @@ def log_of(product, power):
     return total
 
 
+@jit
+def onto_simplex(weights, least):
+    """Raise weights to `least` and divide each row by its sum, in place."""
+    for i in range(weights.shape[0]):
+        total = weights.dtype.type(0)
+        for k in range(weights.shape[1]):
+            weight = weights[i, k]
+            weight = weight if weight > least else least
+            weights[i, k] = weight
+            total += weight
+        scale = 1 / total
+        for k in range(weights.shape[1]):
+            weights[i, k] *= scale
+
+
 _scratch = threading.local()
 
 
@@ -189,13 +220,9 @@ def convex_pass(
         *_pass(
             codes,
             weights,
-            weights.astype(_SINGLE, copy=False),
             ones,
             zeros,
             is_convex,
-            # Copied after transposing: BLAS takes half the time on the few, contiguous columns.
-            ones.T.astype(_SINGLE, order="C"),
-            zeros.T.astype(_SINGLE, order="C"),
             _buffer("p", chunk, weights.dtype),
             _buffer("q", chunk, weights.dtype),
             _buffer("u", chunk, _SINGLE),

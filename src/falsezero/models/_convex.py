@@ -9,7 +9,12 @@ from scipy import sparse
 
 from falsezero.base import FactorModel
 from falsezero.data.blocks import Block, Blocks
-from falsezero.kernels.convex import ConvexStatistics, convex_log_likelihood, convex_pass
+from falsezero.kernels.convex import (
+    ConvexStatistics,
+    convex_log_likelihood,
+    convex_pass,
+    onto_simplex,
+)
 from falsezero.models._empirical_bayes import EmpiricalBayes
 
 NEARER = 0.3
@@ -82,10 +87,30 @@ def within(trial: np.ndarray, reference: np.ndarray) -> np.ndarray:
     return np.clip(trial, NEARER * reference, 1 - NEARER * (1 - reference))
 
 
+def faintest(dtype: Any) -> float:
+    """Smallest weight of a row: its square is still a normal number; others are slow to handle."""
+    return float(np.sqrt(np.finfo(dtype).tiny))
+
+
 def normalise_rows(weights: np.ndarray) -> np.ndarray:
-    """Clip at zero and divide by row sums."""
-    weights = np.maximum(weights, 0)
-    return weights / weights.sum(axis=1, keepdims=True)
+    """Make rows sum to one, with no weight below the faintest; changes and returns its argument."""
+    onto_simplex(weights, weights.dtype.type(faintest(weights.dtype)))
+    return weights
+
+
+def renewed_rows(
+    block: Block, weights: np.ndarray, row_stat: np.ndarray, share: float = 0.0
+) -> np.ndarray:
+    """Weights after an EM step, with `share` pseudo-observations of each component.
+
+    A row without any observed cell, and without a prior, keeps the weights that it has.
+    """
+    new = weights * row_stat
+    if share:
+        new += weights.dtype.type(share)
+    elif block.missing is not None:
+        new = np.where(block.observed[:, None] > 0, new, weights)
+    return normalise_rows(new)
 
 
 class ConvexModel(EmpiricalBayes, FactorModel):

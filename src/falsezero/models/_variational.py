@@ -21,6 +21,7 @@ from falsezero.models._convex import (
     floor_of,
     fused_pass,
     normalise_rows,
+    renewed_rows,
 )
 
 EXTINCT_CELLS = 1.0
@@ -118,12 +119,8 @@ class VariationalEM:
     def renew_rows(
         self, block: Block, local: Any, weights: np.ndarray, seen: ConvexStatistics
     ) -> Any:
-        """Eq. 12; a row without any observed cell keeps the weights that it has."""
-        new = weights * seen.row_stat
-        if block.missing is not None:
-            new = np.where(block.observed[:, None] > 0, new, weights)
-        new /= new.sum(axis=1, keepdims=True)
-        return local._replace(weights=new)
+        """Eq. 12."""
+        return local._replace(weights=renewed_rows(block, weights, seen.row_stat))
 
     def global_step(self, stats: Any, state: Sources, rng: Any) -> Sources:
         """Eqs. 10-11."""

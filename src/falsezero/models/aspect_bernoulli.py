@@ -26,6 +26,7 @@ from falsezero.models._convex import (
     is_worth_sparse,
     log_likelihood,
     normalise_rows,
+    renewed_rows,
     uniform_rows,
     within,
 )
@@ -88,15 +89,8 @@ class ExactSteps:
         w = local.weights
         ones, zeros, row_stat, log_likelihood = fused_pass(block, w, state.components)
         share = self.prior / self.n_components
-        new = w * row_stat
-        log_prior = 0.0
-        if share:
-            new += w.dtype.type(share)
-            log_prior = share * float(np.log(np.maximum(w, 1e-300)).sum())
-        elif block.missing is not None:
-            # A row without any observed cell keeps the weights that it has.
-            new = np.where(block.observed[:, None] > 0, new, w)
-        new /= new.sum(axis=1, keepdims=True)
+        log_prior = share * float(np.log(w).sum()) if share else 0.0
+        new = renewed_rows(block, w, row_stat, share)
         return RowWeights(new), _Statistics(ones, zeros, log_likelihood, log_prior)
 
     def global_step(self, stats: _Statistics, state: Components, rng: Any) -> Components:
