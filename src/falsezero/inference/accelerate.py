@@ -92,5 +92,5 @@ def _squares(x: np.ndarray, axis: int | None) -> np.ndarray:
     """Sums of squares along an axis, which stays in place with length one."""
     if axis is None:
         return np.square(x).sum(keepdims=True)
-    along = np.moveaxis(x, axis, -1)
-    return np.expand_dims(np.einsum("...i,...i->...", along, along), axis)
+    along = x.swapaxes(axis, -1)
+    return np.einsum("...i,...i->...", along, along)[..., None].swapaxes(axis, -1)
