@@ -38,7 +38,9 @@ def test_fit_saves_the_model_that_python_fits(run: Any, finds: Path, tmp_path: P
     path = tmp_path / "model.fz"
     outcome = run("fit", finds, "-o", path, *LONG, "-k", 3, "--restarts", 2, "--seed", 7)
     assert outcome.code == 0, outcome.err
-    assert outcome.err == f"Wrote {path}.\n"
+    read, wrote = outcome.err.splitlines()
+    assert read.startswith(f"Read {finds}: 120 rows (site 0, ...) × 24 columns (genus ")
+    assert wrote == f"Wrote {path}."
     table = fz.read(finds, row="site", column="genus")
     twin = fz.AspectBernoulli(3, n_init=2, random_state=7).fit(table)
     np.testing.assert_array_equal(fz.load(path).components_, twin.components_)
@@ -132,6 +134,37 @@ def test_gaps_of_presences_and_none_at_all(run: Any, finds: Path, fitted: Path) 
     assert outcome.out == "row,column,probability,content,noise,causes\n"
     assert "No ones are false with probability 0.5 or more" in outcome.err
     assert json.loads(run("gaps", fitted, finds, *LONG, "--presences", "--json").out) == []
+
+
+def test_gaps_say_that_nothing_is_noise(run: Any, tmp_path: Path) -> None:
+    table, model = tmp_path / "blocks.csv", tmp_path / "blocks.fz"
+    table.write_text(
+        "s,a,b,c\n" + "".join(f"r{i},{i % 2},{i % 2},{1 - i % 2}\n" for i in range(20))
+    )
+    assert run("fit", table, "-k", 2, "-o", model).code == 0
+    assert run("gaps", model, table).err == (
+        "No zeros are false with probability 0.5 or more: no component of this model is noise, "
+        "unless you say so with --keep.\n"
+    )
+    assert "unless" not in run("gaps", model, table, "--keep", "1=0").err
+
+
+def test_a_spreadsheet_with_everything_around_the_table(run: Any, tmp_path: Path) -> None:
+    table, saved = tmp_path / "finds.csv", tmp_path / "finds.fz"
+    table.write_text(
+        "Finds of 2024;;;;\ngenus;Sansan;Pikermi;Höwenegg;Total\n"
+        "Sus;x;;x;2\nFelis;;x;-;1\nBos;x;x;;2\nTotal;2;2;1;5\n",
+        encoding="latin-1",
+    )
+    options = ("--skip", 1, "--drop", "Total", "--mark", "=0", "--mark", "-=NA", "--transpose")
+    options += ("--encoding", "latin-1", "-k", 1, "--restarts", 1)
+    outcome = run("fit", table, "-o", saved, *options)
+    assert outcome.code == 0, outcome.err
+    assert outcome.err.startswith(
+        f"Read {table}: 3 rows (Sansan, ...) × 3 columns (Sus, ...), 62.5 % ones, 1 cell not "
+        "observed.\n"
+    )
+    assert fz.load(saved).feature_names_in_.tolist() == ["Sus", "Felis", "Bos"]
 
 
 def test_denoise_writes_what_python_computes(run: Any, finds: Path, fitted: Path) -> None:

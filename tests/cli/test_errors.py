@@ -15,13 +15,39 @@ LONG = ("--row", "site", "--column", "genus")
 BROKEN_TABLES = [
     ("none.csv", None, LONG, "There is no file {table}"),
     ("table.csv", "", (), "{table} is empty."),
-    ("table.csv", "site,genus\na,b\n", (), "or --row and --column if every line is one pair."),
+    (
+        "table.csv",
+        "site,genus\na,b\n",
+        (),
+        "pass --row 'site' and --column 'genus' if every line is one pair.",
+    ),
     ("table.csv", "site,genus\na,b\n", ("--row", "sit", "--column", "genus"), "mean 'site'?"),
     ("table.csv", "site,genus\na,b\n", ("--row", "site"), "needs both --row and --column"),
     ("table.csv", "site,genus\na,b\na,b\n", LONG, "--duplicates"),
     ("table.csv", "site,a,b\nx,0,3\n", (), "--binarize"),
     ("table.csv", "site,a,b\nx,0\n", (), "{table} line 2 has 2 fields where the header has 3"),
     ("table.npz", "PK not really", (), "{table}"),
+    (
+        "table.csv",
+        "id,a\n7,1\n2,0\n",
+        (),
+        "a model of counts, as discrete-pca is, or --index 'id' if",
+    ),
+    ("table.csv", "s,a\nx,0.5\n", (), "a model of real numbers, as bmf is, or --drop 'a' to leave"),
+    (
+        "table.csv",
+        "s,a,b,c,d\nx,1,0,0,P\n",
+        (),
+        "pass --mark P=1 if it means present (=0: absent, "
+        "=NA: not observed), or --drop 'd' to leave that column out.",
+    ),
+    ("table.csv", "s,a\nx,-9\n", (), "or --mark -9=NA if it means not observed"),
+    ("table.csv", "s,a,b\nx,,1\n", (), "--mark =0 if an empty cell means absent, or --mark =NA if"),
+    ("table.csv", "Finds,,\ns,a,b\nx,0,1\n", (), "pass --skip 1 if the table begins below line 1."),
+    ("table.csv", "s,a\nx,1\nx,0\n", (), "or pass --no-index if the first column holds values."),
+    ("table.csv", "0,0\n0,1\n", (), "or pass --no-header if that line holds values."),
+    ("table.csv", "s,a\nx,1\n", ("--delimiter", ";"), "pass --delimiter to say what separates"),
+    ("table.csv", "s,a\nx,1\n", ("--drop", "b"), "{table} has no column or row 'b' to drop"),
 ]
 
 
@@ -47,6 +73,17 @@ WRONG_USAGE = [
     (("fit",), "Missing argument 'TABLE'"),
     (("fit", "{finds}"), "Missing option '--output'"),
     (("fit", "{finds}", "-o", "x.fz", "-k", "0"), "0 is not in the range"),
+    (("fit", "{finds}", "-o", "x.fz", "-k", "two"), "'two' is not a valid whole number."),
+    (("fit", "{finds}", "-o", "x.fz", "--tol", "low"), "'low' is not a valid number."),
+    (("fit", "{finds}", "-o", "x.fz", "--jobs", "0"), "0 would do nothing; give 1 or more, or -1"),
+    (
+        ("fit", "{finds}", "-o", "x.fz", "--mark", "P=yes"),
+        "needs TEXT=1, TEXT=0 or TEXT=NA, but is",
+    ),
+    (
+        ("fit", "{finds}", "-o", "x.fz", "--mark", "P"),
+        "needs TEXT=1, TEXT=0 or TEXT=NA, but is 'P'",
+    ),
     (("fit", "{finds}", "-o", "x.fz", "--model", "ab"), "'ab' is not one of 'aspect-bernoulli'"),
     (("fit", "{finds}", "-o", "x.fz", "--option", "prior"), "--option needs NAME=VALUE"),
     (("fit", "{finds}", "-o", "x.fz", "--option", "priro=1"), "did you mean 'prior'?"),
@@ -93,6 +130,42 @@ def test_nothing_is_overwritten_without_force(
         assert outcome.err == f"Error: {path} exists already; give --force to replace it.\n"
         assert path.read_text() == "precious"
     assert run("fit", finds, *LONG, "-k", 1, "-o", tmp_path / "model.fz", "--force").code == 0
+
+
+def test_no_command_writes_over_what_it_reads(
+    run: Any, finds: Path, fitted: Path, tmp_path: Path
+) -> None:
+    table, model = tmp_path / "finds.csv", tmp_path / "finds.fz"
+    table.write_bytes(finds.read_bytes())
+    model.write_bytes(fitted.read_bytes())
+    for command in (
+        ("gaps", model, table, *LONG, "-o", table),
+        ("denoise", model, table, *LONG, "-o", table),
+        ("explore", model, table, *LONG, "-o", model),
+        ("fit", table, *LONG, "-o", table),
+        ("report", table, *LONG, "-o", tmp_path / "." / "finds.csv"),
+        ("fit", finds, *LONG, "--surveyed", table, "-o", table),
+    ):
+        outcome = run(*command, "--force")
+        assert (outcome.code, outcome.out) == (1, ""), command
+        assert "is what this command reads; give -o another name." in outcome.err
+    assert table.read_bytes() == finds.read_bytes()
+    assert model.read_bytes() == fitted.read_bytes()
+
+
+def test_more_components_than_the_table_can_carry(run: Any, finds: Path, tmp_path: Path) -> None:
+    said = (
+        "25 components are more than 120 rows and 24 columns can tell apart; -k should be 24 at "
+        "most, and had better be far fewer."
+    )
+    quick = ("--restarts", 1, "--max-iter", 1)
+    fit = run("fit", finds, *LONG, "-k", 25, "-o", tmp_path / "model.fz", *quick)
+    assert fit.err.splitlines()[1] == f"Warning: {said}"
+    select = run("select", finds, *LONG, "-k", "2,25", "--criterion", "aic", *quick)
+    assert select.err.splitlines()[1] == f"Warning: {said}"
+    report = run("report", finds, *LONG, "-k", "25", "-o", tmp_path / "report.html")
+    assert (report.code, report.err.splitlines()[-1]) == (1, f"Error: {said}")
+    assert not (tmp_path / "report.html").exists()
 
 
 def test_targets_that_cannot_be_written(run: Any, finds: Path, tmp_path: Path) -> None:
@@ -162,6 +235,9 @@ def test_a_mistake_of_ours_is_called_one(run: Any, fitted: Path, monkeypatch: An
         (ValueError("give keep= and\n  n_init=3."), "give --keep and --restarts 3."),
         (ValueError("raise max_iter, or tol."), "raise --max-iter, or --tol."),
         (ValueError("model.row_weights_ has value=2"), "model.row_weights_ has --value 2"),
+        (ValueError("criterion='cells' with n_splits=3."), "--criterion 'cells' with --parts 3."),
+        (ValueError("image_shape=(3, 3) has 9."), "--image (3, 3) has 9."),
+        (ValueError("pass marks={'a b': 1}."), "pass --mark 'a b=1'."),
         (MemoryError(), "There is not enough memory."),
         (OSError(28, "No space left on device", "x.fz"), "No space left on device: x.fz."),
         (KeyError("x"), "KeyError: 'x'; this is a mistake in falsezero, please report it."),

@@ -51,6 +51,7 @@ def test_an_interrupt_exits_with_130_and_writes_nothing(finds: Path, tmp_path: P
     with process:
         try:
             assert process.stderr is not None
+            assert process.stderr.readline().startswith("Read ")
             assert process.stderr.readline().startswith("AspectBernoulli")
             process.send_signal(signal.SIGINT)
             out, err = process.communicate(timeout=30)

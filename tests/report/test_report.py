@@ -100,7 +100,7 @@ def test_votes_count_the_fits_that_agree(finds) -> None:
     found = study(
         finds,
         fz.AspectBernoulli(tol=1e-6),
-        n_components=4,
+        n_components=[4],
         criterion="cells",
         n_restarts=4,
         random_state=0,
@@ -119,7 +119,7 @@ def test_votes_count_the_fits_that_agree(finds) -> None:
 
 def test_a_lonely_fit_has_no_votes(finds) -> None:
     settings = {"criterion": "cells", "random_state": 0}
-    found = study(finds, fz.AspectBernoulli(tol=1e-6), n_components=4, n_restarts=2, **settings)
+    found = study(finds, fz.AspectBernoulli(tol=1e-6), n_components=[4], n_restarts=2, **settings)
     alone = replace(found, restarts=[found.model, SimpleNamespace(objective_=-np.inf)])
     assert "no second opinion" in answers(alone)["How sure is that?"]
     assert "Votes" not in _absences(alone)

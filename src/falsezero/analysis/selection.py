@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
@@ -12,7 +13,7 @@ from sklearn.base import clone
 from falsezero.analysis.protocol import CRITERIA, planned, run, summarise
 from falsezero.data.tidy import Tidy
 
-__all__ = ["Selection", "select"]
+__all__ = ["Selection", "select", "too_many"]
 
 
 @dataclass(frozen=True)
@@ -103,6 +104,8 @@ def select(
     candidates = _candidates(model, n_components, n_init)
     plan, memory = planned(table, candidates, criterion, n_splits, random_state, checkpoint)
     numbers = [candidate.n_components for candidate in candidates]
+    if too_many(max(numbers), plan.table.shape):
+        warnings.warn(too_many(max(numbers), plan.table.shape), stacklevel=2)
     plan = plan._replace(names=[f"{number} components" for number in numbers])
     outcomes = run(plan, n_jobs=n_jobs, memory=memory, verbose=verbose)
     rows = summarise(plan, outcomes)
@@ -114,6 +117,26 @@ def select(
     found = Tidy({"n_components" if n == "candidate" else n: [r[n] for r in rows] for n in rows[0]})
     scores = np.array([outcome["score"] for outcome in outcomes]).reshape(len(candidates), -1)
     return Selection(numbers[best], criterion, found, memory.finish(plan, best), scores)
+
+
+def too_many(n_components: int, shape: tuple[int, int]) -> str:
+    """What to say of more components than a table can tell apart; nothing of fewer.
+
+    A table of products of weights and components has at most the rank of its shorter side: from
+    there on a component can serve a single row, or a single column.
+
+    >>> too_many(600, (40, 12))
+    '600 components are more than 40 rows and 12 columns can tell apart; n_components= should be \
+12 at most, and had better be far fewer.'
+    >>> too_many(3, (40, 12))
+    ''
+    """
+    if n_components <= min(shape):
+        return ""
+    return (
+        f"{n_components} components are more than {shape[0]} rows and {shape[1]} columns can tell "
+        f"apart; n_components= should be {min(shape)} at most, and had better be far fewer."
+    )
 
 
 def _candidates(model: Any, n_components: Iterable[int], n_init: int | None) -> list[Any]:

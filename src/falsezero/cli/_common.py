@@ -12,6 +12,8 @@ import click
 from falsezero.models import MODELS
 
 __all__ = [
+    "Number",
+    "Whole",
     "build_model",
     "components_option",
     "fitting_options",
@@ -24,24 +26,34 @@ __all__ = [
     "more_option",
     "name_option",
     "phantoms_of",
-    "read_for",
-    "read_table",
     "say",
     "seed_option",
     "shown_number",
-    "table_argument",
-    "table_options",
     "title_option",
+    "together",
 ]
 
 DEFAULT_RESTARTS = 5
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
-table_argument = click.argument("table", metavar="TABLE")
 model_argument = click.argument("model", metavar="MODEL.fz")
+
+
+class Whole(click.IntRange):
+    """Whole numbers, called that where something else was given."""
+
+    name = "whole number"
+
+
+class Number(click.FloatRange):
+    """Numbers, called that where something else was given."""
+
+    name = "number"
+
+
 components_option = click.option(
-    "-k", "n_components", type=click.IntRange(min=1), metavar="K", help="Number of components."
+    "-k", "n_components", type=Whole(min=1), metavar="K", help="Number of components."
 )
 keep_option = click.option(
     "--keep",
@@ -51,7 +63,9 @@ keep_option = click.option(
 )
 
 
-def _together(*options: Decorator) -> Decorator:
+def together(*options: Decorator) -> Decorator:
+    """Options that several commands share, as one decorator."""
+
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
         for option in reversed(options):
             function = option(function)
@@ -68,30 +82,6 @@ def _can_be_written(context: Any, parameter: Any, path: str | None) -> str | Non
 
     return str(check_target(path))
 
-
-table_options = _together(
-    click.option("--row", metavar="NAME", help="Long table: the column with the row labels."),
-    click.option("--column", metavar="NAME", help="Long table: the column with column labels."),
-    click.option("--value", metavar="NAME", help="Long table: the column with values; else ones."),
-    click.option(
-        "--surveyed",
-        metavar="FILE",
-        help="The pairs that were looked at; all other cells count as not observed.",
-    ),
-    click.option("--binarize", type=float, metavar="T", help="Make values above T ones."),
-    click.option("--index", metavar="NAME", help="Wide table: the column with the row labels."),
-    click.option("--no-index", is_flag=True, help="Wide table: no column holds row labels."),
-    click.option("--no-header", is_flag=True, help="Wide table: the first line is data."),
-    click.option(
-        "--duplicates",
-        type=click.Choice(["error", "max", "sum"]),
-        default="error",
-        help="Long table: what to do when a pair comes twice.",
-    ),
-    click.option("--layer", metavar="NAME", help="The layer of an AnnData file to use."),
-    click.option("--delimiter", metavar="CHAR", help="What separates fields."),
-    click.option("--encoding", default="utf-8", help="Encoding of a text file."),
-)
 
 name_option = click.option(
     "--model",
@@ -113,15 +103,26 @@ more_option = click.option(
 
 seed_option = click.option(
     "--seed",
-    type=click.IntRange(min=0),
+    type=Whole(min=0),
     default=0,
     show_default=True,
     metavar="N",
     help="The same seed, the same answer.",
 )
 
+
+def _some_jobs(context: Any, parameter: Any, jobs: int | None) -> int | None:
+    if jobs == 0:
+        raise click.BadParameter("0 would do nothing; give 1 or more, or -1 for all processors.")
+    return jobs
+
+
 jobs_option = click.option(
-    "--jobs", type=int, metavar="N", help="Work at a time; the answer does not depend on it."
+    "--jobs",
+    type=int,
+    metavar="N",
+    callback=_some_jobs,
+    help="Work at a time; the answer does not depend on it.",
 )
 
 title_option = click.option("--title", metavar="TEXT", help="What the page is called.")
@@ -134,18 +135,18 @@ image_option = click.option(
     help="The columns are the pixels of an image of this size.",
 )
 
-fitting_options = _together(
+fitting_options = together(
     click.option(
         "--restarts",
-        type=click.IntRange(min=1),
+        type=Whole(min=1),
         metavar="N",
         help=f"Random starts; the best is kept.  [default: {DEFAULT_RESTARTS}]",
     ),
     seed_option,
-    click.option("--max-iter", type=click.IntRange(min=1), metavar="N", help="Iterations at most."),
+    click.option("--max-iter", type=Whole(min=1), metavar="N", help="Iterations at most."),
     click.option(
         "--tol",
-        type=click.FloatRange(min=0),
+        type=Number(min=0),
         metavar="X",
         help="Stop when an iteration gains less than this share of the objective.",
     ),
@@ -173,41 +174,6 @@ def is_watched(quiet: bool) -> bool:
 def shown_number(component: int) -> int:
     """The number that people read: components are counted from 1."""
     return component + 1
-
-
-def read_table(path: str, layout: dict[str, Any], kind: str = "binary") -> Any:
-    """Read the table that the `table_options` describe, for a model of this kind."""
-    import falsezero as fz
-
-    layout = dict(layout)
-    if kind not in ("binary", "count"):
-        # The model itself says best what it cannot take.
-        kind = "real"
-    if layout.pop("no_index"):
-        layout["index"] = False
-    layout["header"] = not layout.pop("no_header")
-    return fz.read(path, kind=kind, **layout)
-
-
-def read_for(model: Any, path: str, layout: dict[str, Any]) -> Any:
-    """Read a table for a fitted model, its columns put in the model's order."""
-    table = read_table(path, layout, model._kind)
-    names = getattr(model, "feature_names_in_", None)
-    if names is None or list(table.columns) == list(names):
-        return table
-    known = set(table.columns.tolist())
-    lacking = [name for name in names if name not in known]
-    if lacking:
-        from falsezero.data.errors import suggest
-
-        raise click.ClickException(
-            f"{path} has no column {lacking[0]!r}, which the model was fitted on; "
-            f"{suggest(lacking[0], table.columns, 'its columns are')}"
-        )
-    if len(known) > len(names):
-        more = len(known) - len(names)
-        say(f"Left out {more} column{'s' * (more > 1)} that the model does not know.")
-    return table.select(columns=list(names))
 
 
 def build_model(

@@ -148,11 +148,11 @@ def _line(cells: list[str], *rest: str) -> str:
 
 
 def _filled(line: str, members: list[dict[str, Any]], width: int | None) -> str:
-    """Add as many members as fit."""
+    """Add as many members as fit, and of those that count for nothing only the first."""
     for i, member in enumerate(members):
         strength = member["strength"] if abs(member["strength"]) >= 0.001 else 0.0
         more = f"{', ' if i else '  '}{member['column']} {strength:.2g}"
-        if i and width is not None and len(line + more) > width:
+        if i and (not strength or (width is not None and len(line + more) > width)):
             break
         line += more
     return line

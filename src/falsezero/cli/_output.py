@@ -39,9 +39,18 @@ def new_file(path: str, force: bool) -> Path:
     from falsezero.io import check_target
 
     target = check_target(path)
+    _spare_inputs(target)
     if target.exists() and not force:
         raise click.ClickException(f"{target} exists already; give --force to replace it.")
     return target
+
+
+def _spare_inputs(target: Path) -> None:
+    """No command may write over what it reads, whatever --force says."""
+    given = click.get_current_context().params
+    inputs = [Path(given[name]) for name in ("table", "model", "surveyed") if given.get(name)]
+    if target.exists() and any(path.exists() and target.samefile(path) for path in inputs):
+        raise click.ClickException(f"{target} is what this command reads; give -o another name.")
 
 
 def write_json(value: Any) -> str:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import shlex
+from collections.abc import Callable
 
 __all__ = ["one_sentence"]
 
@@ -13,11 +15,16 @@ OPTION_OF = {
     "surveyed": "--surveyed",
     "binarize": "--binarize",
     "index": "--index",
+    "drop": "--drop",
+    "skip": "--skip",
     "duplicates": "--duplicates",
     "layer": "--layer",
     "delimiter": "--delimiter",
     "encoding": "--encoding",
     "keep": "--keep",
+    "image_shape": "--image",
+    "criterion": "--criterion",
+    "n_splits": "--parts",
     "n_components": "-k",
     "n_init": "--restarts",
     "max_iter": "--max-iter",
@@ -26,8 +33,20 @@ OPTION_OF = {
     "random_state": "--seed",
     "n_jobs": "--jobs",
 }
-_ARGUMENT = re.compile(rf"(?<![\w.-])({'|'.join(OPTION_OF)})=(?=([\w'\"]?))")
+_ARGUMENT = re.compile(rf"(?<![\w.-])({'|'.join(OPTION_OF)})=(?=([\w'\"(]?))")
 _BARE = re.compile(r"(?<![\w.'-])(max_iter|n_init|tol)(?![\w='])")
+
+_OTHERWISE: dict[str, str | Callable[[re.Match[str]], str]] = {
+    r"\bindex=False": "--no-index",
+    r"\bheader=False": "--no-header",
+    r"\bkind='count' to keep counts": "a model of counts, as discrete-pca is",
+    r"\bkind='real' to keep any number": "a model of real numbers, as bmf is",
+    r"\bmarks=\{(['\"])(.*?)\1: (\w+)\}": lambda found: _mark(found[2], found[3]),
+    r"\(0: absent, None: not observed\)": "(=0: absent, =NA: not observed)",
+    r"BinaryICA\(inference='vb'\)": "binary-ica with --option inference=vb",
+    r"compare models with compare\(\)": "see falsezero compare",
+}
+"""What the shell says in a way of its own."""
 
 
 def one_sentence(problem: object) -> str:
@@ -35,6 +54,8 @@ def one_sentence(problem: object) -> str:
 
     >>> one_sentence(ValueError("found 3; values above binarize= become ones, as in binarize=0.0."))
     'found 3; values above --binarize become ones, as in --binarize 0.0.'
+    >>> one_sentence(ValueError("pass index=False, or marks={'-': None} if nobody looked."))
+    'pass --no-index, or --mark -=NA if nobody looked.'
     """
     said = " ".join(str(problem).split())
     if isinstance(problem, OSError) and problem.strerror:
@@ -45,5 +66,12 @@ def one_sentence(problem: object) -> str:
     elif not said or not (known or said.endswith(".")):
         kind = type(problem).__name__
         said = f"{kind}: {said or 'no message'}; this is a mistake in falsezero, please report it."
+    for pattern, words in _OTHERWISE.items():
+        said = re.sub(pattern, words, said)
     said = _BARE.sub(lambda found: OPTION_OF[found[1]], said)
     return _ARGUMENT.sub(lambda found: OPTION_OF[found[1]] + (" " if found[2] else ""), said)
+
+
+def _mark(text: str, means: str) -> str:
+    meaning = "NA" if means == "None" else means
+    return f"--mark {shlex.quote(f'{text}={meaning}')}"

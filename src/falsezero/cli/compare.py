@@ -7,17 +7,9 @@ from typing import Any
 
 import click
 
-from falsezero.cli._common import (
-    build_model,
-    components_option,
-    fitting_options,
-    is_watched,
-    read_table,
-    say,
-    table_argument,
-    table_options,
-)
+from falsezero.cli._common import build_model, components_option, fitting_options, is_watched, say
 from falsezero.cli._output import Target, output_options
+from falsezero.cli._table import read_to_learn, table_argument, table_options
 from falsezero.cli.select import criterion_option, parts_option
 from falsezero.models import MODELS
 
@@ -64,7 +56,7 @@ def command(
     kinds = {model._kind for model in candidates.values()}
     found = fz.compare(
         candidates,
-        read_table(table, rest, "binary" if "binary" in kinds else kinds.pop()),
+        read_to_learn(table, rest, "binary" if "binary" in kinds else kinds.pop(), quiet=quiet),
         criterion,
         n_splits=parts,
         n_jobs=jobs,

@@ -6,15 +6,9 @@ from typing import Any
 
 import click
 
-from falsezero.cli._common import (
-    keep_option,
-    keep_weights,
-    model_argument,
-    read_for,
-    table_argument,
-    table_options,
-)
+from falsezero.cli._common import Number, keep_option, keep_weights, model_argument
 from falsezero.cli._output import Target, output_options
+from falsezero.cli._table import read_for, table_argument, table_options
 
 
 @click.command()
@@ -22,7 +16,7 @@ from falsezero.cli._output import Target, output_options
 @table_argument
 @keep_option
 @click.option("--probability", is_flag=True, help="Probabilities instead of zeros and ones.")
-@click.option("--threshold", type=click.FloatRange(0, 1), default=0.5, show_default=True)
+@click.option("--threshold", type=Number(0, 1), default=0.5, show_default=True)
 @output_options
 @table_options
 def command(

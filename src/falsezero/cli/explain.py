@@ -6,14 +6,9 @@ from typing import Any
 
 import click
 
-from falsezero.cli._common import (
-    model_argument,
-    read_for,
-    shown_number,
-    table_argument,
-    table_options,
-)
+from falsezero.cli._common import Whole, model_argument, shown_number
 from falsezero.cli._output import Target, output_options
+from falsezero.cli._table import read_for, table_argument, table_options
 
 
 @click.command()
@@ -21,7 +16,7 @@ from falsezero.cli._output import Target, output_options
 @table_argument
 @click.option("--only-row", "rows", multiple=True, metavar="LABEL", help="May be repeated.")
 @click.option("--only-column", "columns", multiple=True, metavar="LABEL", help="May be repeated.")
-@click.option("--top", type=click.IntRange(min=1), default=3, show_default=True, metavar="N")
+@click.option("--top", type=Whole(min=1), default=3, show_default=True, metavar="N")
 @output_options
 @table_options
 def command(

@@ -6,16 +6,9 @@ from typing import Any
 
 import click
 
-from falsezero.cli._common import (
-    image_option,
-    model_argument,
-    read_for,
-    say,
-    table_argument,
-    table_options,
-    title_option,
-)
+from falsezero.cli._common import image_option, model_argument, say, title_option
 from falsezero.cli._output import force_option, new_file
+from falsezero.cli._table import read_for, table_argument, table_options
 
 
 @click.command()

@@ -13,13 +13,11 @@ from falsezero.cli._common import (
     fitting_options,
     more_option,
     name_option,
-    read_table,
     say,
-    table_argument,
-    table_options,
 )
 from falsezero.cli._describe import describe, show
 from falsezero.cli._output import force_option, json_option, new_file
+from falsezero.cli._table import read_to_learn, table_argument, table_options, warn_of_too_many
 
 NOT_CONVERGED = 3
 SETTINGS = ("restarts", "seed", "max_iter", "tol", "jobs", "checkpoint", "quiet", "more")
@@ -64,7 +62,8 @@ def command(
     target = new_file(output, force)
     settings = {key: rest.pop(key) for key in SETTINGS}
     model = build_model(name, n_components=n_components, **settings)
-    cells = read_table(table, rest, model._kind)
+    cells = read_to_learn(table, rest, model._kind, quiet=settings["quiet"])
+    warn_of_too_many(getattr(model, "n_components", None), cells)
     try:
         model.fit(cells)
     except KeyboardInterrupt:

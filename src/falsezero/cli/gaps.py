@@ -8,26 +8,25 @@ from typing import Any
 import click
 
 from falsezero.cli._common import (
+    Number,
+    Whole,
     keep_option,
     keep_weights,
     model_argument,
-    read_for,
+    phantoms_of,
     say,
     shown_number,
-    table_argument,
-    table_options,
 )
 from falsezero.cli._output import Target, output_options
+from falsezero.cli._table import read_for, table_argument, table_options
 
 
 @click.command()
 @model_argument
 @table_argument
-@click.option("-n", type=click.IntRange(min=1), metavar="N", help="List at most N cells.")
+@click.option("-n", type=Whole(min=1), metavar="N", help="List at most N cells.")
 @click.option("--presences", is_flag=True, help="List ones that are probably additions instead.")
-@click.option(
-    "--min-probability", type=click.FloatRange(0, 1), default=0.5, show_default=True, metavar="P"
-)
+@click.option("--min-probability", type=Number(0, 1), default=0.5, show_default=True, metavar="P")
 @keep_option
 @output_options
 @table_options
@@ -66,9 +65,18 @@ def command(
     )
     if not found:
         what = "ones" if presences else "zeros"
-        say(f"No {what} are false with probability {min_probability:g} or more.")
+        say(
+            f"No {what} are false with probability {min_probability:g} or more{_why(fitted, keep)}."
+        )
     causes = [_counted_from_one(text) for text in found["causes"].tolist()]
     target.write_findings(fz.Tidy(dict(found) | {"causes": causes}))
+
+
+def _why(model: Any, keep: str | None) -> str:
+    """Without a component that makes noise there is nothing to blame."""
+    if keep is None and len(phantoms_of(model).content) == len(model.components_):
+        return ": no component of this model is noise, unless you say so with --keep"
+    return ""
 
 
 def _counted_from_one(causes: str) -> str:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import click
 
-from falsezero.cli._common import model_argument
+from falsezero.cli._common import Whole, model_argument
 from falsezero.cli._describe import describe, show
 from falsezero.cli._output import json_option
 
 
 @click.command()
 @model_argument
-@click.option("--top", type=click.IntRange(min=1), default=6, show_default=True, metavar="N")
+@click.option("--top", type=Whole(min=1), default=6, show_default=True, metavar="N")
 @json_option
 def command(model: str, top: int, as_json: bool) -> None:
     """Show what a saved model knows.

@@ -7,18 +7,18 @@ from typing import Any
 import click
 
 from falsezero.cli._common import (
+    Whole,
     build_model,
     image_option,
+    is_watched,
     jobs_option,
     more_option,
-    read_table,
     say,
     seed_option,
-    table_argument,
-    table_options,
     title_option,
 )
 from falsezero.cli._output import force_option, new_file
+from falsezero.cli._table import read_to_learn, table_argument, table_options
 from falsezero.cli.select import CRITERIA, NumbersOf
 
 
@@ -48,7 +48,7 @@ from falsezero.cli.select import CRITERIA, NumbersOf
 )
 @click.option(
     "--restarts",
-    type=click.IntRange(min=2),
+    type=Whole(min=2),
     default=5,
     show_default=True,
     metavar="N",
@@ -88,7 +88,7 @@ def command(
 
     page = new_file(output, force)
     model = build_model(name, restarts=1, tol=1e-6, seed=seed, more=more, quiet=True)
-    cells = read_table(table, layout)
+    cells = read_to_learn(table, layout)
     say("Fitting; a large table takes minutes ...")
     fz.write_report(
         cells,
@@ -101,5 +101,6 @@ def command(
         image_shape=image,
         random_state=seed,
         n_jobs=jobs,
+        verbose=int(is_watched(False)),
     )
     say(f"Wrote {page}; open it in a browser.")

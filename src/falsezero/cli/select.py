@@ -7,17 +7,16 @@ from typing import Any
 import click
 
 from falsezero.cli._common import (
+    Whole,
     build_model,
     fitting_options,
     is_watched,
     more_option,
     name_option,
-    read_table,
     say,
-    table_argument,
-    table_options,
 )
 from falsezero.cli._output import Target, force_option, json_option, new_file
+from falsezero.cli._table import read_to_learn, table_argument, table_options
 
 CRITERIA = ("cells", "rows", "aic", "bic", "evidence")
 
@@ -30,7 +29,7 @@ criterion_option = click.option(
 )
 parts_option = click.option(
     "--parts",
-    type=click.IntRange(min=2),
+    type=Whole(min=2),
     default=5,
     show_default=True,
     metavar="N",
@@ -110,7 +109,7 @@ def command(
     model = build_model(name, seed=seed, quiet=True, **fitting)
     choice = fz.select(
         model,
-        read_table(table, rest, model._kind),
+        read_to_learn(table, rest, model._kind, quiet=quiet),
         n_components,
         criterion,
         n_splits=parts,

@@ -6,15 +6,16 @@ from typing import Any
 
 import click
 
-from falsezero.cli._common import model_argument, read_for, table_options
+from falsezero.cli._common import Whole, model_argument
 from falsezero.cli._describe import describe
 from falsezero.cli._output import Target, output_options
+from falsezero.cli._table import read_for, table_options
 
 
 @click.command()
 @model_argument
 @click.argument("table", required=False, metavar="[TABLE]")
-@click.option("--top", type=click.IntRange(min=1), default=10, show_default=True, metavar="N")
+@click.option("--top", type=Whole(min=1), default=10, show_default=True, metavar="N")
 @output_options
 @table_options
 def command(

@@ -10,7 +10,7 @@ import numpy as np
 if TYPE_CHECKING:
     from falsezero.data.table import Table
 
-__all__ = ["as_html", "as_text", "headline"]
+__all__ = ["as_html", "as_text", "headline", "summary"]
 
 STYLE = {
     "table": "border-collapse:collapse;font-size:90%",
@@ -20,18 +20,33 @@ STYLE = {
 
 
 def headline(table: Table) -> str:
-    """Say in one line how large, how full and how complete the table is."""
-    n_rows, n_columns = table.shape
+    """Say in one line what the table is called and how large, full and complete it is."""
+    title = f"Table {table.name!r}" if table.name else "Table"
+    return f"{title}: {summary(table)}"
+
+
+def summary(table: Table, *, labels: bool = False) -> str:
+    """Say how large, how full and how complete the table is, perhaps with the first labels.
+
+    >>> from falsezero.data.table import Table
+    >>> summary(Table([[1, 0]], ["Sansan"], ["Sus", "Felis"]), labels=True)
+    '1 row (Sansan) × 2 columns (Sus, ...), 50 % ones, every cell observed'
+    """
     filled = "ones" if table.is_binary else "nonzero"
+    sizes = [
+        _plural(size, noun) + (_first(names) if labels else "")
+        for size, noun, names in zip(
+            table.shape, ("row", "column"), (table.rows, table.columns), strict=True
+        )
+    ]
     parts = [
-        f"{_plural(n_rows, 'row')} × {_plural(n_columns, 'column')}",
+        " × ".join(sizes),
         f"{100 * table.density:.3g} % {filled}",
         f"{_plural(table.n_missing, 'cell')} not observed"
         if table.n_missing
         else "every cell observed",
     ]
-    title = f"Table {table.name!r}" if table.name else "Table"
-    return f"{title}: " + ", ".join(parts)
+    return ", ".join(parts)
 
 
 def as_text(table: Table, *, max_rows: int = 8, width: int = 80) -> str:
@@ -82,6 +97,10 @@ def _mark(value: float, marks: dict[float, str]) -> str:
 def _shorten(label: Any, limit: int) -> str:
     text = " ".join(str(label).split())
     return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+def _first(names: Any) -> str:
+    return f" ({_shorten(names[0], 24)}{', ...' if len(names) > 1 else ''})"
 
 
 def _plural(number: int, noun: str) -> str:

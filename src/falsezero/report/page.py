@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
+from falsezero.analysis.selection import too_many
 from falsezero.data.read import as_table
 from falsezero.data.table import Table
 from falsezero.data.tidy import Tidy
@@ -58,6 +59,7 @@ def write_report(
     image_shape: tuple[int, int] | None = None,
     random_state: Any = 0,
     n_jobs: int | None = None,
+    verbose: int = 0,
 ) -> Path:
     """Write a report on a table: what it consists of, which zeros to doubt, what to distrust.
 
@@ -77,7 +79,7 @@ def write_report(
     title : str, optional
     image_shape : (height, width), optional
         For tables whose columns are pixels.
-    random_state, n_jobs
+    random_state, n_jobs, verbose
         As for `falsezero.select`.
 
     Returns
@@ -94,22 +96,25 @@ def write_report(
     """
     target = check_target(path)
     labelled = table if isinstance(table, Table) else as_table(table)
-    _check(labelled, image_shape)
+    numbers = _candidates(labelled) if n_components is None else n_components
+    numbers = [numbers] if isinstance(numbers, int) else list(numbers)
+    _check(labelled, numbers, image_shape)
     found = study(
         labelled,
         AspectBernoulli(tol=1e-6) if model is None else clone(model),
-        n_components=_candidates(labelled) if n_components is None else n_components,
+        n_components=numbers,
         criterion=criterion,
         n_restarts=n_restarts,
         random_state=random_state,
         n_jobs=n_jobs,
+        verbose=verbose,
     )
     title = title or f"Which zeros are real? {labelled.name or ''}".strip()
     write_atomically(target, _html(found, title, image_shape).encode())
     return target
 
 
-def _check(table: Table, image_shape: tuple[int, int] | None) -> None:
+def _check(table: Table, numbers: list[int], image_shape: tuple[int, int] | None) -> None:
     """Refuse, before the work, a table on which there is nothing to report."""
     n_rows, n_columns = table.shape
     if min(n_rows, n_columns) < 2:
@@ -123,6 +128,8 @@ def _check(table: Table, image_shape: tuple[int, int] | None) -> None:
         raise ValueError(
             f"The table holds nothing but {only}; a report needs ones and zeros to compare."
         )
+    if too_many(max(numbers, default=1), table.shape):
+        raise ValueError(too_many(max(numbers), table.shape))
     check_image_shape(image_shape, n_columns)
 
 

@@ -69,23 +69,30 @@ def study(
     table: Table,
     model: Any,
     *,
-    n_components: Any,
+    n_components: list[int],
     criterion: str,
     n_restarts: int,
     random_state: Any,
     n_jobs: int | None = None,
+    verbose: int = 0,
 ) -> Study:
     """Choose the number of components, fit from several starts, and question the best fit."""
     choice = None
-    numbers = [n_components] if isinstance(n_components, int) else list(n_components)
-    if len(numbers) > 1:
+    if len(n_components) > 1:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
             choice = select(
-                model, table, numbers, criterion, random_state=random_state, n_jobs=n_jobs
+                model,
+                table,
+                n_components,
+                criterion,
+                random_state=random_state,
+                n_jobs=n_jobs,
+                verbose=verbose,
             )
-    best = numbers[0] if choice is None else choice.best
-    restarts = _restarts(clone(model).set_params(n_components=best), table, n_restarts)
+    best = n_components[0] if choice is None else choice.best
+    chosen = clone(model).set_params(n_components=best, verbose=verbose)
+    restarts = _restarts(chosen, table, n_restarts)
     phantoms = find_phantoms(restarts[0])
     absences, presences = _doubts(restarts[0], table)
     found = Study(table, choice, restarts, phantoms, absences, presences)

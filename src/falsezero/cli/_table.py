@@ -1,0 +1,142 @@
+"""Tables in the shell: the options that say how one is laid out, and the reading of it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from falsezero.cli._common import Whole, say, together
+from falsezero.cli._words import one_sentence
+
+__all__ = [
+    "read_for",
+    "read_table",
+    "read_to_learn",
+    "table_argument",
+    "table_options",
+    "warn_of_too_many",
+]
+
+table_argument = click.argument("table", metavar="TABLE")
+
+
+def _meanings(context: Any, parameter: Any, marks: tuple[str, ...]) -> dict[str, Any]:
+    """Texts and what they mean, None for not observed."""
+    meanings: dict[str, Any] = {}
+    for mark in marks:
+        text, equals, means = mark.rpartition("=")
+        is_missing = means.strip().lower() in ("na", "nan", "none")
+        try:
+            meanings[text] = None if is_missing else float(means)
+        except ValueError:
+            equals = ""
+        if not equals:
+            raise click.BadParameter(f"needs TEXT=1, TEXT=0 or TEXT=NA, but is {mark!r}.")
+    return meanings
+
+
+table_options = together(
+    click.option("--row", metavar="NAME", help="Long table: the column with the row labels."),
+    click.option("--column", metavar="NAME", help="Long table: the column with column labels."),
+    click.option("--value", metavar="NAME", help="Long table: the column with values; else ones."),
+    click.option(
+        "--surveyed",
+        metavar="FILE",
+        help="The pairs that were looked at; all other cells count as not observed.",
+    ),
+    click.option("--binarize", type=float, metavar="T", help="Make values above T ones."),
+    click.option("--index", metavar="NAME", help="Wide table: the column with the row labels."),
+    click.option("--no-index", is_flag=True, help="Wide table: no column holds row labels."),
+    click.option(
+        "--drop",
+        multiple=True,
+        metavar="NAME",
+        help="Wide table: a column or row to leave out, such as totals or dates; may be repeated.",
+    ),
+    click.option(
+        "--mark",
+        "marks",
+        multiple=True,
+        metavar="TEXT=MEANING",
+        callback=_meanings,
+        help="What a text means: P=1, A=0, -9999=NA (not observed), or =0 where an empty cell "
+        "means absent; may be repeated.",
+    ),
+    click.option("--transpose", is_flag=True, help="Exchange rows and columns."),
+    click.option(
+        "--skip",
+        type=Whole(min=0),
+        default=0,
+        metavar="N",
+        help="How many lines stand above the table.",
+    ),
+    click.option("--no-header", is_flag=True, help="Wide table: the first line is data."),
+    click.option(
+        "--duplicates",
+        type=click.Choice(["error", "max", "sum"]),
+        default="error",
+        help="Long table: what to do when a pair comes twice.",
+    ),
+    click.option("--layer", metavar="NAME", help="The layer of an AnnData file to use."),
+    click.option("--delimiter", metavar="CHAR", help="What separates fields."),
+    click.option("--encoding", default="utf-8", help="Encoding of a text file."),
+)
+
+
+def read_table(path: str, layout: dict[str, Any], kind: str = "binary") -> Any:
+    """Read the table that the `table_options` describe, for a model of this kind."""
+    import falsezero as fz
+
+    layout = dict(layout)
+    transpose = layout.pop("transpose")
+    if kind not in ("binary", "count"):
+        # The model itself says best what it cannot take.
+        kind = "real"
+    if layout.pop("no_index"):
+        layout["index"] = False
+    layout["header"] = not layout.pop("no_header")
+    table = fz.read(path, kind=kind, **layout)
+    return table.T if transpose else table
+
+
+def read_to_learn(
+    path: str, layout: dict[str, Any], kind: str = "binary", *, quiet: bool = False
+) -> Any:
+    """Read a table that a model will be fitted to, and say what was understood of it."""
+    from falsezero.data.show import summary
+
+    table = read_table(path, layout, kind)
+    if not quiet:
+        say(f"Read {path}: {summary(table, labels=True)}.")
+    return table
+
+
+def warn_of_too_many(n_components: int | None, table: Any) -> None:
+    """Say at once that a number of components is beyond what the table can carry."""
+    from falsezero.analysis.selection import too_many
+
+    said = too_many(n_components or 1, table.shape)
+    if said:
+        say(f"Warning: {one_sentence(said)}")
+
+
+def read_for(model: Any, path: str, layout: dict[str, Any]) -> Any:
+    """Read a table for a fitted model, its columns put in the model's order."""
+    table = read_table(path, layout, model._kind)
+    names = getattr(model, "feature_names_in_", None)
+    if names is None or list(table.columns) == list(names):
+        return table
+    known = set(table.columns.tolist())
+    lacking = [name for name in names if name not in known]
+    if lacking:
+        from falsezero.data.errors import suggest
+
+        raise click.ClickException(
+            f"{path} has no column {lacking[0]!r}, which the model was fitted on; "
+            f"{suggest(lacking[0], table.columns, 'its columns are')}"
+        )
+    if len(known) > len(names):
+        more = len(known) - len(names)
+        say(f"Left out {more} column{'s' * (more > 1)} that the model does not know.")
+    return table.select(columns=list(names))
