@@ -17,7 +17,7 @@ from uuid import uuid4
 
 from threadpoolctl import threadpool_limits
 
-from falsezero.backends.local import ELSEWHERE, Run
+from falsezero.backends.local import ELSEWHERE, Run, in_runs
 from falsezero.data.blocks import Block
 
 __all__ = ["on_dask"]
@@ -25,6 +25,9 @@ __all__ = ["on_dask"]
 _ANY_SIZE = {"distributed.admin.large-graph-warning-threshold": "1 PiB"}
 """Blocks travel in tasks on purpose; Dask would advise to scatter them, which a worker's death
 undoes."""
+
+_TASKS_A_THREAD = 2
+"""Each task costs milliseconds of Dask's own; a few for each thread let a fast worker do more."""
 
 
 @contextmanager
@@ -52,7 +55,7 @@ def on_dask(client: Any, timeout: float = 60.0) -> Iterator[None]:
     >>> from dask.distributed import Client
     >>> table = fz.datasets.make_aspect_bernoulli(100, 20, 2, random_state=0).table
     >>> model = fz.AspectBernoulli(n_components=2, random_state=0)
-    >>> with Client(processes=False, dashboard_address=None) as client, fz.on_dask(client):
+    >>> with Client(processes=False, dashboard_address=":0") as client, fz.on_dask(client):
     ...     weights = model.fit(table).transform(table)
     """
     try:
@@ -77,7 +80,9 @@ class _OnDask:
     """A `map_blocks` for one fit: what it was given in its last call need not travel again."""
 
     def __init__(self, client: Any, here: Run, timeout: float):
+        _require_open(client)
         self.client, self.here, self.timeout = client, here, timeout
+        self.n_tasks = _TASKS_A_THREAD * sum(client.nthreads().values())
         self.name = f"falsezero-{uuid4().hex[:12]}"
         self.sent: dict[Any, tuple[Any, Any]] = {}
         self.count = 0
@@ -94,13 +99,15 @@ class _OnDask:
         shared: tuple[Any, ...] = ()
         if isinstance(function, partial):
             shared, function = function.args, function.func
-        payloads = [cloudpickle.dumps((function, rest)) for _, *rest in zip(*columns, strict=True)]
+        rest = [tuple(rest) for _, *rest in zip(*columns, strict=True)]
+        payloads = [cloudpickle.dumps((function, run)) for run in in_runs(rest, self.n_tasks)]
         with dask.config.set(_ANY_SIZE):
-            futures = self._send([*shared, *columns[0]])
-            common, rows = futures[: len(shared)], futures[len(shared) :]
+            things = self._send([*shared, *map(list, in_runs(columns[0], self.n_tasks))])
+            common, rows = things[: len(shared)], things[len(shared) :]
+            # Our names are unique; a task that Dask thinks pure would have all its bytes hashed.
             names = [self._new_name("pass") for _ in rows]
-            tasks = self.client.map(_work, payloads, rows, key=names, common=common)
-        return [pickle.loads(result) for result in self._gather(tasks)]
+            tasks = self.client.map(_work, payloads, rows, key=names, pure=False, common=common)
+        return [result for run in self._gather(tasks) for result in pickle.loads(run)]
 
     def _send(self, things: list[Any]) -> list[Any]:
         """Futures of things on the workers; those that were in the last call are there already."""
@@ -108,7 +115,7 @@ class _OnDask:
 
         known, self.sent = self.sent, {}
         for thing in things:
-            identity = tuple(map(id, thing)) if isinstance(thing, list) else id(thing)
+            identity = _identity(thing)
             if identity not in known:
                 data = cloudpickle.dumps(thing)
                 future = self.client.submit(_Thing.unpack, data, key=self._new_name("data"))
@@ -160,13 +167,20 @@ class _Thing:
         return self.size
 
 
+def _identity(thing: Any) -> Any:
+    """Lists are made anew in every call, what is in them is not."""
+    return tuple(map(_identity, thing)) if isinstance(thing, list) else id(thing)
+
+
 def _work(payload: bytes, rows: _Thing, common: list[_Thing]) -> bytes:
     """The task: apply a function to what is shared, some rows and what belongs to them."""
     import cloudpickle
 
     _one_blas_thread()
     function, rest = pickle.loads(payload)
-    return cloudpickle.dumps(function(*(thing.value for thing in common), rows.value, *rest))
+    shared = [thing.value for thing in common]
+    pairs = zip(rows.value, rest, strict=True)
+    return cloudpickle.dumps([function(*shared, shard, *more) for shard, more in pairs])
 
 
 @cache

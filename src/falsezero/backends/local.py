@@ -32,6 +32,17 @@ def map_blocks(function: Callable[..., Any], *columns: Sequence[Any]) -> list[An
     return [function(*arguments) for arguments in zip(*columns, strict=True)]
 
 
+def in_runs(items: Sequence[Any], count: int) -> list[Any]:
+    """Cut a sequence into at most `count` runs of consecutive items, as even as can be.
+
+    >>> in_runs([1, 2, 3, 4, 5], 2)
+    [[1, 2], [3, 4, 5]]
+    """
+    count = min(count, len(items))
+    bounds = [len(items) * i // count for i in range(count + 1)]
+    return [items[a:b] for a, b in pairwise(bounds)]
+
+
 @contextmanager
 def workers(n_jobs: int | None, n_blocks: int) -> Iterator[Run]:
     """Yield a `map_blocks` for the length of a fit: up to `n_jobs` threads, or what was chosen.
@@ -63,9 +74,7 @@ def _map_threads(
 
     One hand-over a thread, not one a block, and none for the work that the caller can do itself.
     """
-    items = list(zip(*columns, strict=True))
-    bounds = [len(items) * i // n_threads for i in range(n_threads + 1)]
-    runs = [items[a:b] for a, b in pairwise(bounds)]
+    runs = in_runs(list(zip(*columns, strict=True)), n_threads)
 
     def work(run: list[tuple[Any, ...]]) -> list[Any]:
         return [function(*arguments) for arguments in run]

@@ -10,12 +10,12 @@ import time
 import warnings
 from collections.abc import Iterator, Sequence
 from functools import partial
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from falsezero.backends import in_runs
 from falsezero.data.blocks import Block, Blocks
 from falsezero.inference import tree
 from falsezero.inference.accelerate import squarem
@@ -42,18 +42,15 @@ def advancer(
     hand in `rng`; each block then draws from a stream of its own, so that threads change nothing.
     """
 
-    count = min(len(blocks), _SHARDS)
-    bounds = [len(blocks) * i // count for i in range(count + 1)]
-    shards = [slice(a, b) for a, b in pairwise(bounds)]
-    rows = [blocks[shard] for shard in shards]
+    shards = in_runs(blocks, _SHARDS)
 
     def advance(point: Point) -> tuple[Point, float, bool]:
         streams = rng.spawn(len(blocks)) if rng is not None else [None] * len(blocks)
         parts = run(
             partial(_local_steps, steps, point.state),
-            rows,
-            [point.local[shard] for shard in shards],
-            [streams[shard] for shard in shards],
+            shards,
+            in_runs(point.local, _SHARDS),
+            in_runs(streams, _SHARDS),
         )
         stats = tree.total([stats for _, stats in parts])
         objective = float(steps.objective(stats, point.state))

@@ -1,0 +1,328 @@
+"""The answer does not depend on where blocks were worked on, nor on who died meanwhile."""
+
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import textwrap
+from functools import partial
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+import falsezero as fz
+from falsezero.backends import dask as backend
+from falsezero.backends import workers
+from falsezero.data.blocks import Block, Blocks
+
+distributed = pytest.importorskip("distributed")
+
+pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": ":0"}
+    with distributed.LocalCluster(**options) as cluster:
+        yield cluster
+
+
+@pytest.fixture(scope="module")
+def client(cluster):
+    with distributed.Client(cluster) as client:
+        yield client
+
+
+def dense(missing=0.0):
+    rng = np.random.default_rng(0)
+    table = (rng.random((1500, 300)) < rng.beta(1, 3, 300)).astype(float)
+    table[rng.random(table.shape) < missing] = np.nan
+    return table
+
+
+def few_ones(missing=0.0):
+    rng = np.random.default_rng(1)
+    table = sparse.random_array((2000, 700), density=0.02, rng=rng, format="csr")
+    table.data[:] = np.where(rng.random(table.nnz) < missing, np.nan, 1.0)
+    return table
+
+
+SETTINGS = {"n_components": 3, "random_state": 0, "max_iter": 8, "tol": 0.0}
+CASES = {
+    "aspect": (fz.AspectBernoulli(**SETTINGS), dense()),
+    "aspect, missing": (fz.AspectBernoulli(prior=0.5, **SETTINGS), dense(0.1)),
+    "aspect, sparse": (fz.AspectBernoulli(solver="sparse", **SETTINGS), few_ones(0.1)),
+    "ica": (fz.BinaryICA(**SETTINGS), dense(0.1)),
+    "ica, sparse": (fz.BinaryICA(inference="vb", solver="sparse", **SETTINGS), few_ones()),
+    "noisy-or": (fz.NoisyOr(**SETTINGS), few_ones()),
+    "mixture": (fz.BernoulliMixture(**SETTINGS), dense(0.1)),
+    "logistic": (fz.LogisticPCA(**SETTINGS), dense(0.1)),
+    "plsa": (fz.PLSA(**SETTINGS), few_ones()),
+    "mean field": (fz.DiscretePCA(inference="mean_field", **SETTINGS), few_ones()),
+}
+
+
+def learnt(model):
+    return {
+        name: value
+        for name, value in vars(model).items()
+        if name.endswith("_") and isinstance(value, (np.ndarray, float, int))
+    }
+
+
+def assert_same_bits(here, there):
+    assert here.keys() == there.keys()
+    for name, value in here.items():
+        np.testing.assert_array_equal(value, there[name], err_msg=name, strict=True)
+
+
+def fitted(model, table):
+    return learnt(model.fit(table))
+
+
+def without_time(history):
+    return [{name: value for name, value in row.items() if name != "seconds"} for row in history]
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_fit_has_the_same_bits(name, client):
+    model, table = CASES[name]
+    here, rows_here = fitted(model, table), without_time(model.history_)
+    with fz.on_dask(client):
+        there = fitted(model, table)
+    assert_same_bits(here, there)
+    assert without_time(model.history_) == rows_here
+
+
+@pytest.mark.parametrize("name", ["ica", "noisy-or", "mean field"])
+def test_new_rows_get_the_same_bits(name, client):
+    model, table = CASES[name]
+    model.fit(table)
+    some = table[:900]
+    with fz.on_dask(client):
+        there = model.transform(some)
+    np.testing.assert_array_equal(model.transform(some), there, strict=True)
+
+
+def test_the_work_is_done_by_the_workers(client):
+    """Blocks are worked on in two other processes, and in this one where nothing was chosen."""
+    blocks = Blocks.cut(np.eye(600), block_rows=100)
+    with fz.on_dask(client), workers(None, len(blocks)) as run:
+        away = run(lambda block: os.getpid(), blocks)
+    with workers(None, len(blocks)) as run:
+        here = run(lambda block: os.getpid(), blocks)
+    assert set(here) == {os.getpid()}
+    assert len(set(away)) == 2
+    assert os.getpid() not in away
+
+
+def test_work_in_place_stays_here(client):
+    """A collapsed sampler changes its shards in place: sent elsewhere, it would change copies."""
+    model = fz.DiscretePCA(
+        n_components=3,
+        inference="collapsed_gibbs",
+        n_shards=2,
+        warmup=3,
+        n_draws=3,
+        random_state=0,
+    )
+    table = few_ones()
+    here = fitted(model, table)
+    with fz.on_dask(client):
+        assert_same_bits(here, fitted(model, table))
+
+
+def test_batches_have_the_same_bits(client):
+    model = fz.DiscretePCA(n_components=3, inference="mean_field", random_state=0)
+    table = few_ones()
+    here = learnt(model.partial_fit(table))
+    with fz.on_dask(client):
+        again = fz.DiscretePCA(n_components=3, inference="mean_field", random_state=0)
+        assert_same_bits(here, learnt(again.partial_fit(table)))
+
+
+def test_rows_travel_once(client, monkeypatch):
+    """Every block is pickled once a fit, and what goes out later is far smaller than the table."""
+    table, counted = dense(), []
+    plain = Block.__reduce_ex__
+    monkeypatch.setattr(
+        Block, "__reduce_ex__", lambda self, v: (counted.append(self.start), plain(self, v))[1]
+    )
+    sent = []
+    submit = client.submit
+    monkeypatch.setattr(
+        client, "submit", lambda f, data, **k: (sent.append(len(data)), submit(f, data, **k))[1]
+    )
+    model = fz.AspectBernoulli(n_init=2, **SETTINGS)
+    with fz.on_dask(client):
+        model.fit(table)
+    n_blocks = len(model._blocks(table, reset=False))
+    assert n_blocks > 2
+    assert sorted(counted) == sorted(set(counted))
+    assert len(counted) == n_blocks
+    assert table.size < sum(size for size in sent if size > 50_000) < 1.2 * table.size
+    assert sum(size <= 50_000 for size in sent) >= 2 * SETTINGS["max_iter"]
+
+
+def test_a_task_carries_its_rows_and_nothing_of_the_table(client, monkeypatch):
+    payloads = []
+    plain = client.map
+    monkeypatch.setattr(
+        client, "map", lambda f, data, *a, **k: (payloads.extend(data), plain(f, data, *a, **k))[1]
+    )
+    with fz.on_dask(client):
+        fz.AspectBernoulli(**SETTINGS).fit(dense())
+    weights = 1500 * SETTINGS["n_components"] * 8
+    n_calls = SETTINGS["max_iter"] + 1
+    assert sum(map(len, payloads)) < n_calls * (weights + 5000)
+
+
+def test_arrays_keep_their_place_between_workers():
+    """A thing that moves on from worker to worker is aligned and writable where it arrives."""
+    thing = backend._Thing(np.arange(7.0), 56)
+    buffers = []
+    data = pickle.dumps(thing, protocol=5, buffer_callback=buffers.append)
+    assert not buffers
+    moved = pickle.loads(data)
+    assert moved.value.flags.aligned
+    assert moved.value.flags.writeable
+
+
+@pytest.mark.parametrize("name", ["aspect, missing", "aspect, sparse"])
+def test_a_killed_worker_changes_nothing(name, client):
+    model, table = CASES[name]
+    here = fitted(model, table)
+    killed = []
+
+    def kill(row):
+        if row["iteration"] == 3 and not killed:
+            killed.append(next(iter(client.run(os.getpid).values())))
+            os.kill(killed[0], signal.SIGKILL)
+
+    with fz.on_dask(client):
+        there = fitted(type(model)(**{**model.get_params(), "callback": kill}), table)
+    assert killed
+    assert killed[0] not in client.run(os.getpid).values()
+    assert_same_bits(here, there)
+
+
+def test_a_worker_killed_at_work_changes_nothing(client, tmp_path):
+    mark = tmp_path / "killed"
+
+    def total(block):
+        if block.start == 200 and not mark.exists():
+            mark.touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+        return block.start, block.values.sum()
+
+    blocks = Blocks.cut(np.eye(600), block_rows=100)
+    with fz.on_dask(client), workers(None, len(blocks)) as run:
+        found = run(total, blocks)
+    assert mark.exists()
+    assert found == [(start, 100.0) for start in range(0, 600, 100)]
+
+
+DRIVER = """
+    import os, signal, sys
+    import distributed, numpy as np
+    import falsezero as fz
+    from falsezero.inference.checkpoint import Checkpoint
+
+    Checkpoint.__init__.__defaults__ = (0.0,)
+    address, table, checkpoint = sys.argv[1:]
+
+    def die(row):
+        if row["iteration"] == 5:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    model = fz.AspectBernoulli(
+        n_components=3, random_state=0, max_iter=8, tol=0.0, checkpoint=checkpoint, callback=die
+    )
+    with distributed.Client(address) as client, fz.on_dask(client):
+        model.fit(np.load(table))
+"""
+
+
+def test_a_killed_driver_goes_on_to_the_same_answer(client, cluster, tmp_path):
+    table, checkpoint = dense(), tmp_path / "fit.checkpoint"
+    np.save(tmp_path / "table.npy", table)
+    arguments = [cluster.scheduler_address, tmp_path / "table.npy", checkpoint]
+    driver = [sys.executable, "-c", textwrap.dedent(DRIVER), *map(str, arguments)]
+    assert subprocess.run(driver, check=False).returncode == -signal.SIGKILL
+    assert checkpoint.exists()
+    here = fitted(fz.AspectBernoulli(**SETTINGS), table)
+    seen = []
+    resumed = fz.AspectBernoulli(checkpoint=checkpoint, callback=seen.append, **SETTINGS)
+    with fz.on_dask(client):
+        assert_same_bits(here, fitted(resumed, table))
+    assert 1 < seen[0]["iteration"] < SETTINGS["max_iter"]
+
+
+def test_an_error_in_a_task_is_told_as_it_is(client):
+    blocks = Blocks.cut(np.eye(4))
+    with (
+        fz.on_dask(client),
+        workers(None, 1) as run,
+        pytest.raises(ZeroDivisionError),
+    ):
+        run(partial(lambda one, block: one / 0, 1), blocks)
+
+
+def test_a_closed_client_is_refused(cluster):
+    client = distributed.Client(cluster)
+    client.close()
+    with pytest.raises(RuntimeError, match="Dask client is closed"), fz.on_dask(client):
+        pass
+
+
+def test_a_client_that_closes_within_is_noticed(cluster):
+    with distributed.Client(cluster) as client, fz.on_dask(client):
+        client.close()
+        with pytest.raises(RuntimeError, match="Dask client is closed"):
+            fz.AspectBernoulli(**SETTINGS).fit(dense())
+
+
+def test_something_else_than_a_client_is_refused():
+    with pytest.raises(TypeError, match="'tcp://nowhere'"), fz.on_dask("tcp://nowhere"):
+        pass
+
+
+def test_a_cluster_without_workers_is_not_waited_for():
+    empty = {"n_workers": 0, "processes": False, "dashboard_address": ":0"}
+    with (
+        distributed.LocalCluster(**empty) as cluster,
+        distributed.Client(cluster) as client,
+        pytest.raises(RuntimeError, match=r"no worker for 0\.2 seconds"),
+        fz.on_dask(client, timeout=0.2),
+    ):
+        pass
+
+
+def test_a_fit_that_lost_all_its_workers_ends():
+    one = {"n_workers": 1, "processes": False, "dashboard_address": ":0"}
+    with distributed.LocalCluster(**one) as cluster, distributed.Client(cluster) as client:
+
+        def retire(row):
+            if row["iteration"] == 2:
+                client.retire_workers()
+
+        model = fz.AspectBernoulli(callback=retire, **SETTINGS)
+        with (
+            fz.on_dask(client, timeout=0.3),
+            pytest.raises(RuntimeError, match=r"no worker for 0\.3 seconds"),
+        ):
+            model.fit(dense())
+
+
+def test_another_version_is_refused(client, monkeypatch):
+    monkeypatch.setattr(fz, "__version__", "9.9")
+    with pytest.raises(RuntimeError, match=r"falsezero .*, this process has 9\.9"):
+        fz.on_dask(client).__enter__()
+
+
+def test_a_missing_dask_is_named(monkeypatch):
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    with pytest.raises(ImportError, match=r"falsezero\[dask\]"), fz.on_dask(None):
+        pass
