@@ -304,11 +304,11 @@ def test_a_fit_that_lost_all_its_workers_ends():
     one = {"n_workers": 1, "processes": False, "dashboard_address": ":0"}
     with distributed.LocalCluster(**one) as cluster, distributed.Client(cluster) as client:
 
-        def retire(row):
+        def close(row):
             if row["iteration"] == 2:
-                client.retire_workers()
+                cluster.sync(cluster.workers[0].close)
 
-        model = fz.AspectBernoulli(callback=retire, **SETTINGS)
+        model = fz.AspectBernoulli(callback=close, **SETTINGS)
         with (
             fz.on_dask(client, timeout=0.3),
             pytest.raises(RuntimeError, match=r"no worker for 0\.3 seconds"),
