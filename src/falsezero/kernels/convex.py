@@ -104,13 +104,12 @@ def _pass(codes, weights, ones, zeros, is_convex, p_one, p_zero, u, v):
 
     The last four are work arrays.
     """
-    n_rows, n_components = weights.shape
+    n_rows = weights.shape[0]
     narrow = _single(weights)
     # Copied after transposing: BLAS takes half the time on the few, contiguous columns.
     ones_t, zeros_t = _single(ones.T), _single(zeros.T)
     w_ones, w_zeros = np.zeros_like(ones), np.zeros_like(ones)
-    row_stat = np.empty(weights.shape, dtype=u.dtype)
-    more = np.empty((u.shape[0], n_components), dtype=u.dtype)
+    row_ones, row_zeros = np.empty_like(narrow), np.empty_like(narrow)
     part = np.empty(ones.shape, dtype=u.dtype)
     log_likelihood = 0.0
     for start in range(0, n_rows, u.shape[0]):
@@ -121,14 +120,13 @@ def _pass(codes, weights, ones, zeros, is_convex, p_one, p_zero, u, v):
         if not is_convex:
             np.dot(w, zeros, q)
         log_likelihood += _cells(codes[start:stop], p, q, is_convex, x, y)
-        np.dot(x, ones_t, row_stat[start:stop])
-        np.dot(y, zeros_t, more[:here])
-        row_stat[start:stop] += more[:here]
+        np.dot(x, ones_t, row_ones[start:stop])
+        np.dot(y, zeros_t, row_zeros[start:stop])
         np.dot(narrow[start:stop].T, x, part)
         w_ones += part
         np.dot(narrow[start:stop].T, y, part)
         w_zeros += part
-    return w_ones, w_zeros, row_stat, log_likelihood
+    return w_ones, w_zeros, row_ones, row_zeros, log_likelihood
 
 
 @jit
@@ -216,19 +214,19 @@ def convex_pass(
     if zeros is None:
         zeros = 1 - ones
     chunk = (64 if codes.shape[1] > _WIDE else 128), codes.shape[1]
-    return ConvexStatistics(
-        *_pass(
-            codes,
-            weights,
-            ones,
-            zeros,
-            is_convex,
-            _buffer("p", chunk, weights.dtype),
-            _buffer("q", chunk, weights.dtype),
-            _buffer("u", chunk, _SINGLE),
-            _buffer("v", chunk, _SINGLE),
-        )
+    w_ones, w_zeros, row_ones, row_zeros, log_likelihood = _pass(
+        codes,
+        weights,
+        ones,
+        zeros,
+        is_convex,
+        _buffer("p", chunk, weights.dtype),
+        _buffer("q", chunk, weights.dtype),
+        _buffer("u", chunk, _SINGLE),
+        _buffer("v", chunk, _SINGLE),
     )
+    row_ones += row_zeros
+    return ConvexStatistics(w_ones, w_zeros, row_ones, log_likelihood)
 
 
 def convex_log_likelihood(codes: np.ndarray, weights: np.ndarray, ones: np.ndarray) -> float:
