@@ -1,11 +1,14 @@
 import json
+import tracemalloc
 
 import numpy as np
 import pytest
+from scipy import sparse
 from scipy.stats import wilcoxon
 from sklearn.model_selection import GridSearchCV
 
 import falsezero as fz
+from falsezero.analysis import heldout
 from falsezero.analysis.heldout import (
     FLOOR,
     cell_log_probability,
@@ -34,7 +37,7 @@ def test_every_observed_cell_is_hidden_once():
     X = np.array([[1.0, np.nan, 0], [0, 1, 1], [np.nan, 0, 1], [1, 1, 0]])
     table = fz.Table(X)
     seen = np.zeros(X.shape)
-    for fold in hide_cells(table, n_splits=3, seed=0):
+    for fold in (hide_cells(table, n_splits=3, seed=0, part=i) for i in range(3)):
         seen[fold.rows, fold.columns] += 1
         np.testing.assert_array_equal(X[fold.rows, fold.columns], fold.values)
         hidden = fold.table.to_numpy()
@@ -45,8 +48,45 @@ def test_every_observed_cell_is_hidden_once():
     np.testing.assert_array_equal(seen, ~np.isnan(X))
 
 
+def test_a_large_table_stays_sparse(monkeypatch):
+    monkeypatch.setattr(heldout, "MOST_HIDDEN", 50_000)
+    monkeypatch.setattr(heldout, "AT_A_TIME", 50_000)
+    table = fz.Table(sparse.random_array((4000, 2000), density=0.002, rng=0) != 0)
+    model = fz.AspectBernoulli(2, max_iter=2, tol=1.0, random_state=0).fit(table)
+    dense = 8 * table.shape[0] * table.shape[1]
+    tracemalloc.start()
+    hidden = [hide_cells(table, 4, seed=0, part=i) for i in range(4)]
+    total, count = score_cells(model, hidden[0], binary=True)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < dense / 4
+    cells = np.concatenate([part.rows * 2000 + part.columns for part in hidden])
+    assert 49_000 < len(np.unique(cells)) == len(cells) <= 50_000
+    values = np.concatenate([part.values for part in hidden])
+    np.testing.assert_array_equal(values, table.to_numpy().ravel()[cells])
+    assert values.mean() == pytest.approx(0.002, rel=0.3)
+    p = np.clip(model.reconstruct(hidden[0].table).to_numpy(), FLOOR, 1 - FLOOR)
+    p = p[hidden[0].rows, hidden[0].columns]
+    expected = np.where(hidden[0].values > 0, np.log(p), np.log1p(-p))
+    assert total.sum() == pytest.approx(expected.sum())
+    assert count.sum() == len(p)
+
+
+def test_a_model_that_needs_every_cell_is_sent_to_rows():
+    counts = np.random.default_rng(0).poisson(1.0, (30, 5))
+    model = fz.DiscretePCA(max_iter=5)
+    with pytest.raises(ValueError, match="DiscretePCA cannot be fitted without them; criterion='r"):
+        fz.select(model, counts, [2], "cells")
+    assert fz.select(model, counts, [2], "rows", n_splits=2).best == 2
+
+
+def test_more_components_than_the_table_can_tell_apart(table):
+    with pytest.warns(UserWarning, match="17 components are more than 120 rows and 16 columns"):
+        fz.select(fz.AspectBernoulli(max_iter=2), table, [2, 17], "aic", random_state=0)
+
+
 def test_cells_score_is_the_mean_log_probability_of_hidden_cells(table):
-    hidden = hide_cells(table, 4, seed=3)[1]
+    hidden = hide_cells(table, 4, seed=3, part=1)
     model = fz.AspectBernoulli(2, random_state=0, tol=1e-5)
     total, count = score_cells(model, hidden, binary=True)
     p = np.clip(model.reconstruct(hidden.table).to_numpy(), FLOOR, 1 - FLOOR)
@@ -60,10 +100,10 @@ def test_cells_score_is_the_mean_log_probability_of_hidden_cells(table):
 
 def test_a_hidden_cell_does_not_speak_for_itself():
     X = blocks_table()
-    hidden = hide_cells(fz.Table(X), 5, seed=0)[0]
+    hidden = hide_cells(fz.Table(X), 5, seed=0, part=0)
     flipped = X.copy()
     flipped[hidden.rows, hidden.columns] = 1 - flipped[hidden.rows, hidden.columns]
-    other = hide_cells(fz.Table(flipped), 5, seed=0)[0]
+    other = hide_cells(fz.Table(flipped), 5, seed=0, part=0)
     a, b = (fz.BernoulliMixture(2, random_state=0).fit(h.table) for h in (hidden, other))
     np.testing.assert_array_equal(
         a.reconstruct(hidden.table).to_numpy(), b.reconstruct(other.table).to_numpy()

@@ -15,6 +15,7 @@ rows
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,6 +23,7 @@ from scipy import sparse
 from scipy.special import gammaln
 from sklearn.model_selection import KFold
 
+from falsezero.base import FactorModel
 from falsezero.data.table import Table
 
 __all__ = ["HiddenCells", "cell_log_probability", "hide_cells", "score_cells", "score_rows"]
@@ -29,6 +31,13 @@ __all__ = ["HiddenCells", "cell_log_probability", "hide_cells", "score_cells", "
 FLOOR = 1e-6
 """No hidden cell counts for less than log(1e-6): one cell that a model was wrongly sure of would
 otherwise outweigh all the rest."""
+
+
+MOST_HIDDEN = 5_000_000
+"""Cells that are hidden in all parts together."""
+
+AT_A_TIME = 4_000_000
+"""Cells that are made dense at a time."""
 
 
 class HiddenCells(NamedTuple):
@@ -41,32 +50,51 @@ class HiddenCells(NamedTuple):
     values: np.ndarray
 
 
-def hide_cells(table: Table, n_splits: int, seed: Any) -> list[HiddenCells]:
-    """Hide every observed cell once, in `n_splits` tables.
+def hide_cells(table: Table, n_splits: int, seed: Any, part: int) -> HiddenCells:
+    """Hide one part of `n_splits`, which together hold every observed cell once.
 
-    >>> folds = hide_cells(Table([[1, 0], [0, 1]]), n_splits=2, seed=0)
-    >>> [len(fold.values) for fold in folds], [fold.table.n_missing for fold in folds]
+    Of a table with more than `MOST_HIDDEN` cells only so many, picked at random, are hidden in all
+    parts together: the mean over millions of cells is known well enough, and the table stays
+    sparse.
+
+    >>> parts = [hide_cells(Table([[1, 0], [0, 1]]), 2, seed=0, part=i) for i in range(2)]
+    >>> [len(part.values) for part in parts], [part.table.n_missing for part in parts]
     ([2, 2], [2, 2])
     """
-    n_rows, n_columns = table.shape
-    missing = table.missing.tocoo()
-    observed = np.ones(n_rows * n_columns, dtype=bool)
-    observed[missing.row.astype(np.int64) * n_columns + missing.col] = False
-    cells = np.random.default_rng(seed).permutation(np.flatnonzero(observed))
+    cells, values = _observed(table, np.random.default_rng(seed))
     if len(cells) < 2 * n_splits:
         raise ValueError(
             f"A table with {len(cells)} observed cells cannot be split in {n_splits} parts; "
             "give fewer splits with n_splits=."
         )
-    return [_hide(table, np.sort(part)) for part in np.array_split(cells, n_splits)]
-
-
-def _hide(table: Table, cells: np.ndarray) -> HiddenCells:
-    rows, columns = np.divmod(cells, table.shape[1])
-    values = np.asarray(table.values[rows, columns]).ravel()
+    chosen = np.array_split(np.arange(len(cells)), n_splits)[part]
+    chosen = chosen[np.argsort(cells[chosen])]
+    rows, columns = np.divmod(cells[chosen], table.shape[1])
     # A stored NaN added to whatever is in the cell makes it "not observed".
-    holes = sparse.csr_array((np.full(len(cells), np.nan), (rows, columns)), shape=table.shape)
-    return HiddenCells(table.with_values(table.values + holes), rows, columns, values)
+    holes = sparse.csr_array((np.full(len(rows), np.nan), (rows, columns)), shape=table.shape)
+    return HiddenCells(table.with_values(table.values + holes), rows, columns, values[chosen])
+
+
+def _observed(table: Table, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """Observed cells in random order, counted along the rows, and their values."""
+    n_cells = table.shape[0] * table.shape[1]
+    if n_cells <= MOST_HIDDEN:
+        cells = np.arange(n_cells)
+    else:
+        cells = np.sort(rng.integers(n_cells, size=MOST_HIDDEN))
+        cells = cells[np.append(True, np.diff(cells) > 0)]
+    values = _values_at(table, cells)
+    order = rng.permutation(np.flatnonzero(~np.isnan(values)))
+    return cells[order], values[order]
+
+
+def _values_at(table: Table, cells: np.ndarray) -> np.ndarray:
+    """Values of cells in ascending order: a table's stored entries are sorted, and few."""
+    stored: Any = table.values.tocoo()
+    places = stored.row.astype(np.int64) * table.shape[1] + stored.col
+    at = np.searchsorted(places, cells)
+    found = np.append(places, -1)[at] == cells
+    return np.where(found, np.append(stored.data, 0.0)[at], 0.0)
 
 
 def cell_log_probability(
@@ -89,8 +117,7 @@ def cell_log_probability(
 def score_cells(model: Any, hidden: HiddenCells, binary: bool) -> tuple[np.ndarray, np.ndarray]:
     """Fit on the visible cells; total log probability and number of hidden cells, for each row."""
     model.fit(hidden.table)
-    expected = _dense(model.reconstruct(hidden.table))[hidden.rows, hidden.columns]
-    scores = cell_log_probability(expected, hidden.values, binary)
+    scores = cell_log_probability(_expected(model, hidden), hidden.values, binary)
     n_rows = hidden.table.shape[0]
     total = np.bincount(hidden.rows, scores, minlength=n_rows)
     return total, np.bincount(hidden.rows, minlength=n_rows)
@@ -109,8 +136,8 @@ def split_rows(table: Table, n_splits: int, seed: Any) -> list[tuple[np.ndarray,
     """Rows in `n_splits` disjoint parts: training and test positions, each sorted."""
     if table.shape[0] < n_splits:
         raise ValueError(
-            f"A table with {table.shape[0]} rows cannot be split in {n_splits} parts; "
-            "give fewer splits with n_splits=."
+            f"A table cannot be split in {n_splits} parts by its {table.shape[0]} row"
+            f"{'s' * (table.shape[0] != 1)}; give fewer splits with n_splits=."
         )
     number = int(np.random.default_rng(seed).integers(2**31))
     folds = KFold(n_splits, shuffle=True, random_state=number)
@@ -123,5 +150,20 @@ def _mask(positions: np.ndarray, table: Table) -> np.ndarray:
     return mask
 
 
-def _dense(table: Any) -> np.ndarray:
-    return table.to_numpy() if isinstance(table, Table) else np.asarray(table)
+def _expected(model: Any, hidden: HiddenCells) -> np.ndarray:
+    """What the model expects of the hidden cells, a few rows of the table at a time."""
+    n_rows, n_columns = hidden.table.shape
+    expect, step, found = _by_rows(model, hidden.table), max(1, AT_A_TIME // n_columns), []
+    for start in range(0, n_rows, step):
+        inside = slice(*np.searchsorted(hidden.rows, [start, start + step]))
+        cells = hidden.rows[inside] - start, hidden.columns[inside]
+        found.append(expect(slice(start, start + step))[cells])
+    return np.concatenate(found)
+
+
+def _by_rows(model: Any, table: Table) -> Callable[[slice], np.ndarray]:
+    """What the model expects of some rows of the table."""
+    if type(model).reconstruct is not FactorModel.reconstruct:
+        return lambda rows: np.asarray(model.reconstruct(table.select(rows=rows)))
+    weights = np.concatenate([part for _, part in model.weights_by_block(table)])
+    return lambda rows: np.asarray(model._expected(weights[rows]))

@@ -15,6 +15,7 @@ import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import get_tags
 
 from falsezero.analysis.heldout import hide_cells, score_cells, score_rows, split_rows
 from falsezero.base import spawn_seeds
@@ -88,7 +89,7 @@ class Plan(NamedTuple):
             return {"score": value, "log_likelihood": float(log_likelihood)}
         # The same folds for every candidate: differences between candidates are then paired.
         if self.criterion == "cells":
-            hidden = hide_cells(self.table, self.n_splits, self.entropy)[fold]
+            hidden = hide_cells(self.table, self.n_splits, self.entropy, fold)
             threshold = getattr(model, "binarize", None)
             if threshold is not None:
                 hidden = hidden._replace(values=(hidden.values > threshold).astype(float))
@@ -229,6 +230,12 @@ def planned(
     if criterion not in CRITERIA:
         known = ", ".join(CRITERIA)
         raise ValueError(f"criterion={criterion!r} is not known; choose one of {known}.")
+    for candidate in candidates:
+        if criterion == "cells" and not get_tags(candidate).input_tags.allow_nan:
+            raise ValueError(
+                f"criterion='cells' hides cells, and {type(candidate).__name__} cannot be fitted "
+                "without them; criterion='rows' leaves out whole rows instead."
+            )
     labelled = as_table(table, kind="real")
     settings = (criterion, n_splits, random_state if isinstance(random_state, int) else None)
     memory = Memory(checkpoint, fingerprint(labelled, candidates, *settings))
