@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 from scipy.special import gammaln, logsumexp
+from sklearn.base import clone
 
 from falsezero.backends import map_blocks
 from falsezero.base import spawn_seeds
@@ -38,7 +39,14 @@ def _rng(random_state: Any) -> np.random.Generator:
     return np.random.default_rng(spawn_seeds(random_state, 1)[0])
 
 
-def _whole(blocks: Blocks) -> sparse.csr_array:
+def _whole(model: Any, X: Any, reset: bool = False) -> sparse.csr_array:
+    """The counts of a table, checked, in one piece."""
+    if not hasattr(model, "_family"):
+        raise TypeError(
+            f"These estimators know the priors of DiscretePCA only; {type(model).__name__} has "
+            "score_samples for rows, and select(criterion='cells') asks every model the same."
+        )
+    blocks = model._blocks(X, reset=reset)
     return sparse.csr_array(sparse.vstack([b.csr for b in blocks], format="csr"))
 
 
@@ -98,7 +106,7 @@ def row_log_likelihood(
     n_draws : int
         Draws of weights a row; particles of the left-to-right sampler.
     """
-    values = _whole(model._blocks(X, reset=False))
+    values = _whole(model, X)
     rng = _rng(random_state)
     if method == "importance":
         return _importance(model, values, n_draws, rng)
@@ -174,8 +182,8 @@ def log_what_if(
     The mean of p(w+ | l) over draws of l given w (slide "Algorithm Issues, cont."). In a Poisson
     block w+ is a second look of the same length.
     """
-    values = _whole(model._blocks(X, reset=False))
-    further = _whole(model._blocks(more, reset=False))
+    values = _whole(model, X)
+    further = _whole(model, more)
     if values.shape != further.shape:
         raise ValueError(
             f"more= needs the rows and columns of X {values.shape}, but has shape {further.shape}."
@@ -186,10 +194,11 @@ def log_what_if(
 
 
 class Evidence(NamedTuple):
-    """An estimate of log p(table | K), and the standard error over chains or batches."""
+    """An estimate of log p(table | K)."""
 
     log_evidence: float
     error: float
+    """Its standard error over chains; infinite for a single chain."""
 
 
 def log_evidence(
@@ -211,11 +220,12 @@ def log_evidence(
         `n_steps` sweeps, once a chain; its mean is unbiased on the natural scale. "harmonic" is
         the slides', over `n_steps` draws of the collapsed sampler after as many of warm-up.
     """
-    blocks = Blocks.cut(
-        _whole(model._blocks(X, reset=not hasattr(model, "components_"))), X.shape[0]
-    )
-    family = model._family(blocks.shape[1])
     fitted = hasattr(model, "alpha_")
+    # What is learnt at the door (names, number of columns) must not make a model look fitted.
+    model = model if fitted else clone(model)
+    values = _whole(model, X, reset=not fitted)
+    blocks = Blocks.cut(values, block_rows=values.shape[0])
+    family = model._family(blocks.shape[1])
     hyper = Hyper(model.alpha_, model.beta_) if fitted else model._priors(family, blocks)
     if family.gamma and (len(family.names) > 1 or np.ptp(hyper.beta) > 1e-9 * hyper.beta[0]):
         raise ValueError(
@@ -232,7 +242,8 @@ def log_evidence(
     else:
         raise ValueError(f'method={method!r} is unknown; choose "annealed" or "harmonic".')
     mean = float(logsumexp(logs) - np.log(n_chains))
-    return Evidence(mean, float(np.std(logs, ddof=1) / np.sqrt(n_chains)) if n_chains > 1 else 0.0)
+    spread = float(np.std(logs, ddof=1) / np.sqrt(n_chains)) if n_chains > 1 else np.inf
+    return Evidence(mean, spread)
 
 
 def _log_lengths(family: Family, hyper: Hyper, steps: CollapsedSteps) -> float:
@@ -298,8 +309,6 @@ def compare_components(
     model: Any, X: Any, n_components: Any, method: str = "annealed", **options: Any
 ) -> Tidy:
     """The evidence for each number of components, one row each; the largest is best supported."""
-    from sklearn.base import clone
-
     found = []
     for k in n_components:
         evidence = log_evidence(clone(model).set_params(n_components=k), X, method, **options)

@@ -1,7 +1,9 @@
-"""Reading aids for Discrete PCA: what a component is about, and which rows are most about it.
+"""Reading aids for topics: what a component is about, and which rows are most about it.
 
-They follow the slide "Example component": high probability words of each group, words distinctive
-by Bayes factor, and documents ranked by topic-specific PageRank (Richardson and Domingos, 2001).
+They serve every model whose weights and components are shares or rates, so none below zero:
+Discrete PCA first of all, PLSA, mixtures and convex models too. They follow the slide "Example
+component": high probability words of each group, words distinctive by Bayes factor, and documents
+ranked by topic-specific PageRank (Richardson and Domingos, 2001).
 """
 
 from __future__ import annotations
@@ -12,9 +14,9 @@ import numpy as np
 from scipy import sparse
 from scipy.special import xlogy
 
-from falsezero.data.labels import as_labels
 from falsezero.data.table import Table
 from falsezero.data.tidy import Tidy
+from falsezero.data.validate import check_table, labels_of
 
 __all__ = ["best_rows", "distinctive_words", "page_rank", "top_words"]
 
@@ -24,6 +26,37 @@ def _columns(model: Any) -> np.ndarray:
     return np.arange(model.components_.shape[1]) if names is None else np.asarray(names)
 
 
+def _groups(model: Any) -> dict[str, np.ndarray]:
+    """Columns of each word group; a model without groups has one, without a name."""
+    family = getattr(model, "family_", None)
+    if family is None:
+        return {"": np.arange(model.components_.shape[1])}
+    return {name: np.flatnonzero(family.groups == g) for g, name in enumerate(family.names)}
+
+
+def _shares(model: Any, X: Any) -> np.ndarray:
+    """How much of each row belongs to each component; equal parts where nothing is known."""
+    weights = np.asarray(model.transform(X), dtype=float)
+    if (weights < 0).any() or (model.components_ < 0).any():
+        raise TypeError(
+            f"{type(model).__name__} has weights or components below zero, of which no share can "
+            "be told; topics are read from DiscretePCA, PLSA, a mixture or a convex model."
+        )
+    total = weights.sum(axis=1, keepdims=True)
+    equal = np.full_like(weights, 1 / weights.shape[1])
+    return np.divide(weights, total, out=equal, where=total > 0)
+
+
+def _counts(model: Any, X: Any) -> sparse.csr_array:
+    """The table as the model sees it; cells not observed have no tokens."""
+    binarize = getattr(model, "binarize", None)
+    values = sparse.csr_array(
+        check_table(model, X, kind=model._kind, binarize=binarize, reset=False), copy=True
+    )
+    values.data = np.nan_to_num(values.data)
+    return values
+
+
 def top_words(model: Any, n: int = 10) -> Tidy:
     """The most probable words of every component, group by group.
 
@@ -31,11 +64,18 @@ def top_words(model: Any, n: int = 10) -> Tidy:
     -------
     Tidy
         Columns component, group, rank, word, probability (within its group).
+
+    Examples
+    --------
+    >>> from falsezero import PLSA, Table
+    >>> table = Table([[3, 1, 0], [2, 2, 0], [0, 0, 4]], columns=["bone", "tooth", "vote"])
+    >>> words = top_words(PLSA(2, random_state=0).fit(table), n=1)
+    >>> sorted(words["word"].tolist())
+    ['bone', 'vote']
     """
     names, found = _columns(model), []
     for k, theta in enumerate(model.components_):
-        for g, group in enumerate(model.family_.names):
-            inside = np.flatnonzero(model.family_.groups == g)
+        for group, inside in _groups(model).items():
             order = inside[np.argsort(-theta[inside], kind="stable")][:n]
             found += [
                 {
@@ -55,7 +95,7 @@ def distinctive_words(model: Any, X: Any, n: int = 10) -> Tidy:
 
     For word j and component k the tokens of the table are shared out, n_jk of them to k. The log
     Bayes factor weighs "k has a rate of its own for j" against "k uses j as often as everybody";
-    only words that k uses more often count. Unlike a ratio of
+    only words that k uses more often are listed. Unlike a ratio of
     probabilities it does not favour words seen once or twice.
 
     Returns
@@ -70,7 +110,7 @@ def distinctive_words(model: Any, X: Any, n: int = 10) -> Tidy:
     for k in range(tokens.shape[0]):
         own, rest = tokens[k], tokens.sum(axis=0) - tokens[k]
         factor = _log_bayes_factor(own, total[k], rest, all_tokens - total[k])
-        order = np.argsort(-factor, kind="stable")[:n]
+        order = np.argsort(-factor, kind="stable")[: min(n, np.isfinite(factor).sum())]
         found += [
             {
                 "component": k,
@@ -86,16 +126,14 @@ def distinctive_words(model: Any, X: Any, n: int = 10) -> Tidy:
 
 def _tokens_by_component(model: Any, X: Any) -> np.ndarray:
     """Expected tokens of each component and word, components x words."""
-    values = sparse.csr_array(X.values if isinstance(X, Table) else X)
-    weights = np.asarray(model.transform(X))
-    share = weights / weights.sum(axis=1, keepdims=True)
-    theta = model.components_
+    values, share, theta = _counts(model, X), _shares(model, X), model.components_
     tokens = np.zeros(theta.shape)
     for start in range(0, values.shape[0], 1024):
         part, m = values[start : start + 1024], share[start : start + 1024]
         rows = np.repeat(np.arange(part.shape[0]), np.diff(part.indptr))
         p = np.einsum("ik,ki->i", m[rows], theta[:, part.indices])
-        ratio = sparse.csr_array((part.data / p, part.indices, part.indptr), part.shape)
+        per_share = np.divide(part.data, p, out=np.zeros_like(p), where=p > 0)
+        ratio = sparse.csr_array((per_share, part.indices, part.indptr), part.shape)
         tokens += theta * np.asarray((ratio.T @ m).T)
     return tokens
 
@@ -123,11 +161,8 @@ def best_rows(model: Any, X: Any, n: int = 10) -> Tidy:
 
     Rows are ranked by the expected number of tokens beyond those that the average row would have.
     """
-    values = X.values if isinstance(X, Table) else sparse.csr_array(X)
-    labels = X.rows if isinstance(X, Table) else as_labels(None, values.shape[0], "row")
-    weights = np.asarray(model.transform(X))
-    share = weights / weights.sum(axis=1, keepdims=True)
-    length = np.asarray(values.sum(axis=1), dtype=float)
+    share, labels = _shares(model, X), labels_of(model, X)[0]
+    length = np.asarray(_counts(model, X).sum(axis=1), dtype=float)
     excess = (share - share.mean(axis=0)) * np.sqrt(np.maximum(length, 1.0))[:, None]
     found = []
     for k in range(share.shape[1]):
@@ -156,16 +191,17 @@ def page_rank(model: Any, X: Any, links: Any, damping: float = 0.85) -> np.ndarr
     -------
     array of shape (n_rows, n_components); each column adds up to one.
     """
-    import networkx as nx
-
+    try:
+        import networkx as nx
+    except ImportError:
+        raise ImportError("page_rank needs networkx: pip install 'falsezero[network]'.") from None
     links = sparse.csr_array(links.values if isinstance(links, Table) else links)
-    weights = np.asarray(model.transform(X))
-    if links.shape != (len(weights), len(weights)):
+    share = _shares(model, X)
+    if links.shape != (len(share), len(share)):
         raise ValueError(
-            f"links= needs one row and one column per row of the table ({len(weights)}), but has "
+            f"links= needs one row and one column per row of the table ({len(share)}), but has "
             f"shape {links.shape}."
         )
-    share = weights / weights.sum(axis=1, keepdims=True)
     ranks = np.empty_like(share)
     for k in range(share.shape[1]):
         towards = sparse.csr_array(links * share[None, :, k])

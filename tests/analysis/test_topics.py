@@ -1,0 +1,97 @@
+"""Reading aids on every model that has topics, and a sentence for those that have none."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.exceptions import NotFittedError
+from sklearn.utils.validation import check_is_fitted
+
+import falsezero as fz
+from falsezero.analysis.document_evidence import log_evidence, row_log_likelihood
+from falsezero.analysis.topics import best_rows, distinctive_words, page_rank, top_words
+
+WORDS = ["bone", "tooth", "site", "vote", "party", "bill"]
+
+
+@pytest.fixture(scope="module")
+def letters():
+    """Twelve letters, half about bones and half about votes."""
+    rng = np.random.default_rng(0)
+    rates = np.repeat([[4, 3, 2, 0, 0, 0], [0, 0, 0, 4, 3, 2]], 6, axis=0)
+    return fz.Table(rng.poisson(rates), rows=[f"letter {i}" for i in range(12)], columns=WORDS)
+
+
+TOPIC_MODELS = [fz.PLSA(2), fz.UnigramMixture(2), fz.DiscretePCA(2)]
+TOPIC_MODELS += [fz.AspectBernoulli(2, binarize=0.0), fz.BernoulliMixture(2, binarize=0.0)]
+
+
+@pytest.mark.parametrize("model", TOPIC_MODELS, ids=lambda model: type(model).__name__)
+def test_every_topic_model_is_read_the_same_way(model, letters):
+    model = model.set_params(random_state=0).fit(letters)
+    halves = [set(WORDS[:3]), set(WORDS[3:])]
+    strongest = top_words(model, 2)
+    assert list(strongest["rank"]) == [1, 2, 1, 2]
+    telling, rows = distinctive_words(model, letters, 4), best_rows(model, letters, 3)
+    for k in range(2):
+        top = set(strongest["word"][strongest["component"] == k])
+        (own,) = (half for half in halves if top <= half)
+        assert set(telling["word"][telling["component"] == k]) <= own
+        numbers = [int(row.split()[1]) for row in rows["row"][rows["component"] == k]]
+        assert {number < 6 for number in numbers} == {own == halves[0]}
+
+
+def test_only_words_that_tell_are_listed(letters):
+    model = fz.PLSA(2, random_state=0).fit(letters)
+    found = distinctive_words(model, letters, 6)
+    assert np.isfinite(found["log_bayes_factor"]).all()
+    assert len(found) < 12
+    assert len(distinctive_words(fz.PLSA(1).fit(letters), letters)) == 0
+
+
+def test_cells_not_observed_have_no_tokens(letters):
+    values = letters.to_numpy()
+    values[0, 0] = values[7, 4] = np.nan
+    holes = letters.with_values(values)
+    model = fz.PLSA(2, random_state=0).fit(holes)
+    assert np.isfinite(distinctive_words(model, holes)["log_bayes_factor"]).all()
+    assert np.isfinite(best_rows(model, holes)["share"]).all()
+
+
+def test_a_frame_keeps_its_row_labels(letters):
+    frame = letters.to_pandas()
+    model = fz.PLSA(2, random_state=0).fit(frame)
+    assert best_rows(model, frame).to_rows() == best_rows(model, letters).to_rows()
+
+
+@pytest.mark.parametrize("ask", [distinctive_words, best_rows])
+def test_components_of_both_signs_have_no_shares(ask, letters):
+    model = fz.LogisticPCA(2, binarize=0.0, random_state=0, max_iter=20, tol=1e-2).fit(letters)
+    with pytest.raises(TypeError, match="LogisticPCA has weights or components below zero"):
+        ask(model, letters)
+
+
+def test_a_row_without_sources_belongs_to_all_of_them_alike():
+    X = np.zeros((6, 4))
+    X[:3, :2] = 1
+    model = fz.NoisyOr(2, random_state=0, max_iter=20).fit(X)
+    model.transform = lambda X: np.array([[0.0, 0.0], *[[0.5, 0.1]] * 5])
+    assert np.isfinite(best_rows(model, X)["share"]).all()
+    np.testing.assert_allclose(page_rank(model, X, sparse.eye_array(6)).sum(axis=0), 1)
+
+
+def test_document_evidence_is_asked_of_discrete_pca_only(letters):
+    model = fz.PLSA(2, random_state=0).fit(letters)
+    for ask in (log_evidence, row_log_likelihood):
+        with pytest.raises(TypeError, match="DiscretePCA only; PLSA has score_samples"):
+            ask(model, letters)
+
+
+def test_asking_for_the_evidence_does_not_make_a_model_fitted(letters):
+    model = fz.DiscretePCA(2, random_state=0)
+    one = log_evidence(model, letters.to_numpy().tolist(), n_steps=5, n_chains=1)
+    assert np.isfinite(one.log_evidence)
+    assert one.error == np.inf, "a single chain says nothing of its error"
+    with pytest.raises(NotFittedError):
+        check_is_fitted(model)
