@@ -10,6 +10,7 @@ sys.path.insert(0, str(Path(__file__).parent / "_extensions"))
 
 project = "falsezero"
 author = "The falsezero developers"
+copyright = "The falsezero developers, BSD-3-Clause"
 release = version = falsezero.__version__
 
 extensions = [
