@@ -207,7 +207,7 @@ def test_progress_is_told_on_standard_error(table, capsys):
     fz.select(fz.BernoulliMixture(), table, (1, 2), "bic", random_state=0, verbose=1)
     said = capsys.readouterr()
     assert said.out == ""
-    assert said.err.count("\n") == 2
+    assert said.err.count("\n") == 3
     assert "[2/2] 2 components: bic" in said.err
 
 

@@ -93,6 +93,7 @@ def test_a_terminal_shows_progress(finds: Path, tmp_path: Path) -> None:
     target = tmp_path / "model.fz"
     seen = _on_a_terminal([*FALSEZERO, "fit", str(finds), *LONG, "-k", "3", "-o", str(target)])
     assert re.search(r"AspectBernoulli \d/5", seen)
+    assert seen.index("preparing (compiling, the first time)") < seen.index("iterations, objective")
     assert target.exists()
 
 

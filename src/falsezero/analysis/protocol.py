@@ -130,6 +130,9 @@ def run(plan: Plan, *, n_jobs: int | None, memory: Memory, verbose: int) -> list
     jobs = min(effective_n_jobs(n_jobs), max(len(open_tasks), 1))
     pool = Parallel(n_jobs=jobs, return_as="generator_unordered")
     done = len(plan.tasks) - len(open_tasks)
+    if verbose and open_tasks:
+        begun = f"[{done}/{len(plan.tasks)}] fitting; the first fit of all compiles, once"
+        print(begun, file=sys.stderr, flush=True)
     evaluations = pool(delayed(_numbered)(plan.evaluate, task) for task in open_tasks)
     for task, (outcome, model) in evaluations:
         memory.keep(task, outcome)

@@ -9,6 +9,8 @@ from typing import Any
 
 from falsezero.inference.monitor import Listener
 
+PREPARING = "preparing (compiling, the first time)"
+
 
 @contextmanager
 def progress(
@@ -17,8 +19,9 @@ def progress(
     """Yield listeners that show a fit's progress: none, a bar, or (verbose >= 2) a line each.
 
     `total` is how many iterations there will be in all where that is known, as it is of Markov
-    chains; the bar then fills up, whichever chain an iteration belongs to. The bar needs a
-    terminal; piped output stays clean.
+    chains; the bar then fills up, whichever chain an iteration belongs to. Until the first
+    iteration is done the bar says why nothing happens. The bar needs a terminal; piped output stays
+    clean.
     """
     if not verbose:
         yield ()
@@ -31,7 +34,7 @@ def progress(
         columns = (
             TextColumn("{task.description}"),
             BarColumn(),
-            TextColumn("{task.completed} iterations, objective {task.fields[objective]}"),
+            TextColumn("{task.fields[said]}"),
             TimeElapsedColumn(),
         )
         with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
@@ -53,23 +56,37 @@ def _printer(name: str, every: int) -> Listener:
 
 
 def _bar_listener(bar: Any, name: str, n_init: int) -> Listener:
-    task = bar.add_task(f"{name} 1/{n_init}", total=None, objective="")
+    task = _begin(bar, f"{name} 1/{n_init}", None)
     done = 0
 
     def listen(row: dict[str, Any]) -> None:
         nonlocal done
         done += row["what"] == "final"
         shown = f"{name} {min(done + 1, n_init)}/{n_init}"
-        objective = f"{row['objective']:.6g}"
-        bar.update(task, completed=row["iteration"], objective=objective, description=shown)
+        said = _said(row["iteration"], row)
+        bar.update(task, completed=row["iteration"], said=said, description=shown)
 
     return listen
 
 
 def _filling_listener(bar: Any, name: str, total: int) -> Listener:
-    task = bar.add_task(name, total=total, objective="")
+    task = _begin(bar, name, total)
+    done = 0
 
     def listen(row: dict[str, Any]) -> None:
-        bar.update(task, advance=1, objective=f"{row['objective']:.6g}")
+        nonlocal done
+        done += 1
+        bar.update(task, completed=done, said=_said(done, row))
 
     return listen
+
+
+def _begin(bar: Any, name: str, total: int | None) -> Any:
+    """Show the bar at once: what follows may compile and leave it no time to be drawn."""
+    task = bar.add_task(name, total=total, said=PREPARING)
+    bar.refresh()
+    return task
+
+
+def _said(iterations: int, row: dict[str, Any]) -> str:
+    return f"{iterations} iterations, objective {row['objective']:.6g}"
