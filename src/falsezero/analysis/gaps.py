@@ -134,6 +134,15 @@ def _content_and_noise(
     return content, np.minimum(noise, 1.0)
 
 
+def doubt_of(model: Any, weights: np.ndarray, keep: np.ndarray, value: int) -> np.ndarray:
+    """Probability, for every cell, that it is wrong if it holds this value."""
+    return _doubt(*_content_and_noise(model, weights, keep, value), value)
+
+
+def _doubt(content: np.ndarray, noise: np.ndarray, value: int) -> np.ndarray:
+    return np.asarray(noise * (1 - content if value else content))
+
+
 def _doubtful(
     model: Any, table: Any, value: int, keep: Any, n: int | None, min_probability: float
 ) -> Tidy:
@@ -166,7 +175,7 @@ def _doubtful_in(
     model: Any, block: Any, weights: np.ndarray, keep: np.ndarray, value: int, least: float
 ) -> tuple[np.ndarray, ...]:
     content, noise = _content_and_noise(model, weights, keep, value)
-    probability = noise * (1 - content if value else content)
+    probability = _doubt(content, noise, value)
     at, columns = np.nonzero((block.codes == value) & (probability >= least))
     kept = model.reweigh(weights, keep)
     makes = model.components_.T if value == 0 else 1 - model.components_.T

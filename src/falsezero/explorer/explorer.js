@@ -238,7 +238,7 @@ class Page {
         told = `this ${word} is wrong with a probability of ${likely(doubt)}`;
       lines.push(
         h("p", {}, `What you took out made this ${word} with a probability of ${likely(fit.noise(r, c))}.`),
-        h("p", {}, "Both together: ", h("strong", {}, told), doubt >= 0.5 ? `, so it is a doubtful ${word}.` : "."),
+        h("p", {}, "Both together: ", h("strong", {}, told), fit.isDoubtful(r, r * fit.t + c) ? `, so it is a doubtful ${word}.` : "."),
         h("h3", {}, `What made this ${word}?`),
         bars(made),
         h("h3", {}, `What speaks for a ${code ? "zero" : "one"}?`),

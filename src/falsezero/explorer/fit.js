@@ -1,10 +1,13 @@
 // The packed fit -> the probability of every cell, kept up to date while sliders move.
 
-import { readCells, readFactors } from "./unpack.js";
+import { fillGaps, readCells, readFactors } from "./unpack.js";
 
 const SURE = 1 - 1e-9;
 const OFTEN = 200;
 const STEP = 50;
+const HALF = 0.5;
+const DOUBTED = 1;
+const TRUSTED = 2;
 
 // Probabilities of every cell, kept up to date while the sliders move. `sum` holds, per cell, what
 // adds up over components: kept probability (convex), -log(1 - p) (noisy-or), or a score.
@@ -20,6 +23,7 @@ export class Fit {
     this.kinds = packed.kinds;
     this.preset = packed.keep;
     this.keep = packed.kinds.map(() => 1);
+    this.isPreset = this.preset.every((x) => x === 1);
     this.rows = Array.from(packed.rows, String);
     this.columns = Array.from(packed.columns, String);
     this.row_group = packed.row_group;
@@ -31,6 +35,9 @@ export class Fit {
     this.base = packed.base;
     this.trace = packed.trace;
     this.cells = readCells(packed);
+    this.told = new Uint8Array(n * t);
+    fillGaps(this.told, packed.doubted, DOUBTED);
+    fillGaps(this.told, packed.trusted, TRUSTED);
     this.W = readFactors(packed, "weight", k, n);
     this.A = readFactors(packed, "component", k, t);
     this.convex = this.link === "convex";
@@ -89,6 +96,7 @@ export class Fit {
   move(k, value) {
     if (value === this.keep[k]) return;
     this.keep[k] = value;
+    this.isPreset = this.keep.every((x, i) => x === this.preset[i]);
     this.version++;
   }
 
@@ -163,6 +171,13 @@ export class Fit {
     return this.noiseAt(r, at) * (this.cells[at] === 1 ? 1 - p : p);
   }
 
+  // Whether a cell is doubted. Numbers here are rounded, so for the sliders as they were set the page
+  // was told of every cell on which it would not agree with the library.
+  isDoubtful(r, at, least = HALF, doubt = this.doubtAt(r, at)) {
+    const told = least === HALF && this.isPreset ? this.told[at] : 0;
+    return told ? told === DOUBTED : doubt >= least;
+  }
+
   // Cells of this recorded value that are doubted by at least `least`, best first.
   doubtful(value, least, most = Infinity) {
     const search = this.search(value, least, most);
@@ -189,14 +204,14 @@ export class Fit {
   }
 
   searchRow(r, value, least, found, counts) {
-    const { t, cells, sum } = this,
+    const { t, cells, sum, told } = this,
       sign = value ? -1 : 1,
       reach = sign * this.level(r, value ? 1 - least : least),
       end = (r + 1) * t;
     for (let at = r * t; at < end; at++) {
-      if (cells[at] !== value || sign * sum[at] < reach) continue;
+      if (cells[at] !== value || (sign * sum[at] < reach && !told[at])) continue;
       const doubt = this.doubtAt(r, at);
-      if (doubt < least) continue;
+      if (!this.isDoubtful(r, at, least, doubt)) continue;
       counts[Math.floor(512 * doubt)]++;
       found.push([r, at - r * t, doubt]);
     }

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["Bundle", "Precision", "gaps_of", "pack", "quantise"]
+__all__ = ["Bundle", "Precision", "gaps_of", "pack", "quantise", "read"]
 
 _PLAIN = bytes.maketrans(b"&<>`", b",./:")
 
@@ -57,6 +57,11 @@ def quantise(values: np.ndarray, levels: int, power: int = 1) -> tuple[np.ndarra
         codes = np.rint((values / (2 * size) + 0.5) * levels)
         how = {"levels": levels, "range": 2 * size, "shift": 0.5, "power": 1}
     return codes.astype(np.uint32), how
+
+
+def read(codes: np.ndarray, how: dict[str, Any]) -> np.ndarray:
+    """The numbers that the page reads in the codes of `quantise`."""
+    return how["range"] * (codes / how["levels"] - how["shift"]) ** how["power"]
 
 
 def gaps_of(cells: np.ndarray) -> np.ndarray:

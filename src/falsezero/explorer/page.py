@@ -14,8 +14,9 @@ import numpy as np
 from falsezero.analysis.ordering import by_strongest
 from falsezero.data.validate import labels_of
 from falsezero.explorer.cells import code_cells
+from falsezero.explorer.doubts import doubted_cells, tell_doubts
 from falsezero.explorer.links import Factors, factors_of
-from falsezero.explorer.packing import Bundle, Precision, pack, quantise
+from falsezero.explorer.packing import Bundle, Precision, pack, quantise, read
 from falsezero.inference.checkpoint import write_atomically
 from falsezero.io import check_target
 from falsezero.plot._images import check_image_shape
@@ -124,14 +125,15 @@ def _file(name: str) -> str:
 
 def _contents(
     model: Any, table: Any, title: str, image_shape: tuple[int, int] | None
-) -> tuple[Factors, np.ndarray, Bundle]:
-    """Factors, cell codes and all that does not depend on precision, in the order of the page."""
+) -> tuple[Factors, np.ndarray, np.ndarray, Bundle]:
+    """Factors, cell codes, what is doubted, and all else that does not depend on precision."""
     labels = labels_of(model, table)
     parts = list(model.weights_by_block(table))
     codes = np.concatenate([block.codes for block, _ in parts])
     factors = factors_of(model, np.concatenate([weights for _, weights in parts]))
     kinds = kinds_of(model)
     keep = keep_of(kinds)
+    doubted = doubted_cells(model, parts, keep)
     rows, columns, *groups = by_strongest(factors.weights, factors.components, keep)
     common = Bundle(
         {
@@ -157,7 +159,8 @@ def _contents(
         components=factors.components[:, columns],
         base=factors.base[columns],
     )
-    return ordered, codes[np.ix_(rows, columns)], common
+    order = np.ix_(rows, columns)
+    return ordered, codes[order], doubted[order], common
 
 
 def _name(bundle: Bundle, what: str, labels: np.ndarray) -> None:
@@ -174,7 +177,9 @@ def _importance(factors: Factors) -> np.ndarray:
     return total / max(float(total.sum()), 1e-300)
 
 
-def _bundle(factors: Factors, codes: np.ndarray, common: Bundle, precision: Precision) -> Bundle:
+def _bundle(
+    factors: Factors, codes: np.ndarray, doubted: np.ndarray, common: Bundle, precision: Precision
+) -> Bundle:
     """Everything the page unpacks."""
     large = np.where(np.abs(factors.weights) < precision.floor, 0.0, factors.weights)
     weights = quantise(large.T, precision.weights, power=precision.root)
@@ -183,5 +188,7 @@ def _bundle(factors: Factors, codes: np.ndarray, common: Bundle, precision: Prec
     how |= {f"weight_{name}": value for name, value in weights[1].items()}
     how |= {f"component_{name}": value for name, value in components[1].items()}
     how |= {"base": factors.base.round(6).tolist(), "trace": factors.trace.tolist()}
-    arrays = {"weights": weights[0], "components": components[0], **cells}
+    keep = np.array(common.header["keep"])
+    told = tell_doubts(codes, doubted, read(*weights), read(*components), factors.trace, keep)
+    arrays = {"weights": weights[0], "components": components[0], **cells, **told}
     return Bundle({**common.header, **how}, {**common.arrays, **arrays})

@@ -328,7 +328,7 @@ export class Picture {
           x = bin[i];
         tinted[x] = 1;
         if (cells[i] === 2) unknown[x]++;
-        else (cells[i] ? extra : missed)[x] += fit.doubtAt(r, from + c0 + i) >= 0.5 ? 1 : PALE;
+        else (cells[i] ? extra : missed)[x] += fit.isDoubtful(r, from + c0 + i) ? 1 : PALE;
       }
     }
   }

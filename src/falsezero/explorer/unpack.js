@@ -40,7 +40,7 @@ function joinPlanes(bytes, count, width) {
 }
 
 // Cells as gaps between them: 255 means "255 further, and go on".
-function fillGaps(cells, gaps, code) {
+export function fillGaps(cells, gaps, code) {
   let at = -1;
   for (const gap of gaps) {
     at += gap;
