@@ -98,6 +98,8 @@ def row_log_likelihood(
 
     Parameters
     ----------
+    model : fitted DiscretePCA
+    X : table of counts
     method : {"importance", "left_to_right", "harmonic"}
         "importance" draws weights from a widened mean-field posterior and is unbiased for every
         model; "left_to_right" (Wallach et al., 2009; "dirichlet-multinomial" only) foretells each
@@ -105,6 +107,7 @@ def row_log_likelihood(
         more often than not.
     n_draws : int
         Draws of weights a row; particles of the left-to-right sampler.
+    random_state : int, Generator, RandomState or None
     """
     values = _whole(model, X)
     rng = _rng(random_state)
@@ -181,6 +184,17 @@ def log_what_if(
 
     The mean of p(w+ | l) over draws of l given w (slide "Algorithm Issues, cont."). In a Poisson
     block w+ is a second look of the same length.
+
+    Parameters
+    ----------
+    model : fitted DiscretePCA
+    X : table of counts
+        The tokens that each row has.
+    more : table of the same shape
+        The further tokens.
+    n_draws : int, default=200
+        Draws of weights a row.
+    random_state : int, Generator, RandomState or None
     """
     values = _whole(model, X)
     further = _whole(model, more)
@@ -215,10 +229,14 @@ def log_evidence(
     ----------
     model : DiscretePCA, fitted or not
         Its settings are what is judged; nothing of a fit is used but `alpha_` and `beta_`.
+    X : table of counts
     method : {"annealed", "harmonic"}
         "annealed" importance sampling (Neal, 2001) goes from the prior of v to its posterior in
         `n_steps` sweeps, once a chain; its mean is unbiased on the natural scale. "harmonic" is
         the slides', over `n_steps` draws of the collapsed sampler after as many of warm-up.
+    n_steps, n_chains : int
+        Sweeps of a chain, and chains; longer chains are worth more than many.
+    random_state : int, Generator, RandomState or None
     """
     fitted = hasattr(model, "alpha_")
     # What is learnt at the door (names, number of columns) must not make a model look fitted.
@@ -308,7 +326,22 @@ def _harmonic(
 def compare_components(
     model: Any, X: Any, n_components: Any, method: str = "annealed", **options: Any
 ) -> Tidy:
-    """The evidence for each number of components, one row each; the largest is best supported."""
+    """The evidence for each number of components, one row each; the largest is best supported.
+
+    Parameters
+    ----------
+    model : DiscretePCA
+        With the settings that all candidates share.
+    X : table of counts
+    n_components : iterable of int
+        The candidates.
+    method, **options
+        As in `log_evidence`.
+
+    Returns
+    -------
+    Tidy with columns n_components, log_evidence, error
+    """
     found = []
     for k in n_components:
         evidence = log_evidence(clone(model).set_params(n_components=k), X, method, **options)

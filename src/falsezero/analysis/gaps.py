@@ -69,6 +69,16 @@ def false_presences(
 
     Here ``content`` is the probability of a one by the components kept, ``noise`` the posterior
     probability that a removed component made this one, and ``probability`` is noise (1 - content).
+
+    Parameters
+    ----------
+    model, table, keep, n, min_probability
+        As in `false_absences`.
+
+    Returns
+    -------
+    Tidy with columns row, column, probability, content, noise, causes
+        The causes are those that speak for a zero.
     """
     return _doubtful(model, table, 1, keep, n, min_probability)
 
@@ -78,6 +88,17 @@ def expand(model: Any, table: Any, *, rows: Any = None, keep: Any = None, n: int
 
     This is query expansion as in Table 3 of Bingham et al.: absent columns, best first by the
     posterior probability that a removed component made the zero.
+
+    Parameters
+    ----------
+    model : fitted AspectBernoulli or BinaryICA
+    table : Table, array, sparse array or data frame
+    rows : list of labels, optional
+        Which rows; all of them when left out.
+    keep : array, optional
+        P(u|k) per component; by default 0 for the phantoms.
+    n : int, default=9
+        At most so many columns a row.
 
     Returns
     -------

@@ -68,6 +68,14 @@ def cross_entropy(model: Any, X: Any, *, base: float = 2.0, per: str = "row") ->
     p is whatever the model's `score_samples` gives: exact for mixtures, empirical Bayes for the
     convex and logistic models, a bound where its docstring says so. With ``per="cell"`` it is
     divided by the number of observed cells instead of rows.
+
+    Parameters
+    ----------
+    model : fitted model with `score_samples`
+    X : Table, array, sparse array or data frame
+    base : float, default=2.0
+        Base of the logarithm: 2 for bits, e for nats.
+    per : {"row", "cell"}, default="row"
     """
     if per not in ("row", "cell"):
         raise ValueError(f"per={per!r} is not known; choose 'row' or 'cell'.")
@@ -80,7 +88,13 @@ def cross_entropy(model: Any, X: Any, *, base: float = 2.0, per: str = "row") ->
 
 
 def perplexity(model: Any, X: Any, *, per: str = "row") -> float:
-    """2 to the power of the cross entropy; infinite where a row is too improbable for a double."""
+    """2 to the power of the cross entropy; infinite where a row is too improbable for a double.
+
+    Parameters
+    ----------
+    model, X, per
+        As in `cross_entropy`.
+    """
     return float(np.exp2(min(cross_entropy(model, X, per=per), 1024.0)))
 
 
@@ -147,6 +161,15 @@ def denoising_auc(clean: Any, spoilt: Any, probability: Any) -> float:
 def reconstruction_error(table: Any, expected: Any) -> float:
     """Share of observed cells that a rounded reconstruction gets wrong.
 
+    Parameters
+    ----------
+    table : array or Table
+        Zeros and ones (anything above zero counts as a one); NaN where not observed.
+    expected : array or Table
+        Probabilities; at least 0.5 is a one.
+
+    Examples
+    --------
     >>> reconstruction_error([[1, 0, np.nan]], [[0.9, 0.7, 0.1]])
     0.5
     """
@@ -157,6 +180,12 @@ def reconstruction_error(table: Any, expected: Any) -> float:
 
 def posterior_histogram(model: Any, spoilt: Any, clean: Any) -> Tidy:
     """Which components explain true ones, added ones and zeros (Bingham et al., eqs. 29-31).
+
+    Parameters
+    ----------
+    model : fitted AspectBernoulli, BinaryICA or BernoulliMixture
+    spoilt, clean : Table or array of zeros and ones
+        The table with ones added, and without.
 
     Returns
     -------

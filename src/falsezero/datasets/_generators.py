@@ -30,7 +30,7 @@ def make_aspect_bernoulli(
     shape: tuple[float, float] = (0.3, 0.6),
     random_state: Any = None,
 ) -> Simulated:
-    """Draw a table from the Aspect Bernoulli model.
+    """Draw a table of `n_rows` x `n_columns` from the Aspect Bernoulli model with `n_components`.
 
     Row weights are Dirichlet with `concentration` (small: one component a row), components are
     Beta with `shape` = (a, b), and a cell is one with probability weights @ components (equation 1

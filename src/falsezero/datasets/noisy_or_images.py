@@ -42,7 +42,7 @@ def make_noisy_or_images(
     prior: float = 0.25,
     random_state: Any = None,
 ) -> NoisyOrImages:
-    """Draw 8 x 8 images from eight patterns that overlap, and a ninth that leaks (Fig. 4).
+    """Draw `n_rows` 8 x 8 images from eight patterns that overlap, and a ninth that leaks (Fig. 4).
 
     A pattern is on with probability `prior`; each of its pixels then lights up with probability
     `loading`. Pixels of the ninth pattern light up by themselves with probability `leak`, all
