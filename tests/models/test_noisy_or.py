@@ -154,6 +154,15 @@ def test_the_bound_lies_below_the_likelihood_and_never_falls(inference, seed):
     assert model.bound_ <= model.log_likelihood(X).sum() + 1e-9
 
 
+@pytest.mark.parametrize("inference", ["truncated", "factorised"])
+def test_one_odd_row_does_not_bend_what_was_learnt(inference):
+    model = fz.NoisyOr(8, inference=inference, random_state=0).fit(images(300, 0).table)
+    for row in (np.ones((1, 64)), (np.arange(64) % 3 == 0).astype(float)[None]):
+        assert model.score_samples(row) <= model.log_likelihood(row) + 1e-9
+        weights = model.transform(np.vstack([row, images(50, 1).table.to_numpy()]))[:1]
+        np.testing.assert_allclose(model.transform(row), weights, atol=1e-3)
+
+
 def test_the_patterns_of_the_images_are_found():
     train, test = images(1000, 0), images(2000, 50)
     model = fz.NoisyOr(8, random_state=0).fit(train.table)

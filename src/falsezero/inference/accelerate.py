@@ -62,7 +62,9 @@ def _extrapolate(
         longest = max(longest, alpha)
     if longest == 1.0 and stride > 1.0:
         return None, 1.0
-    return steps.project(Point(state, local), second), longest
+    trial = steps.project(Point(state, local), second)
+    # A state learnt elsewhere is not this table's to bring anywhere.
+    return trial._replace(state=state) if frozen else trial, longest
 
 
 def _combine(
