@@ -48,6 +48,28 @@ class NearEnough(doctest.OutputChecker):
         )
 
 
+@pytest.mark.parametrize(
+    ("got", "is_right"),
+    [
+        ("white  0.3266\n", True),
+        ("white 0.3299\n", True),
+        ("white 0.34\n", False),
+        ("black 0.3266\n", False),
+        ("white 0.3266 0.3266\n", False),
+        ("white\n0.3266\n", False),
+    ],
+)
+def test_near_enough_is_not_anything(got: str, is_right: bool) -> None:
+    assert NearEnough().check_output("white 0.3266\n", got, 0) is is_right
+
+
+def test_only_console_blocks_are_run() -> None:
+    page = "text\n```pycon\n>>> 1\n1\n```\n>>> not this\n```python\n>>> nor this\n```\n"
+    kept = console_blocks(page)
+    assert [line for line in kept.split("\n") if line] == [">>> 1", "1"]
+    assert kept.count("\n") == page.count("\n")
+
+
 def console_test(page: Path) -> doctest.DocTest:
     text = console_blocks(page.read_text(encoding="utf-8"))
     return doctest.DocTestParser().get_doctest(text, {}, page.stem, str(page), 0)
