@@ -180,3 +180,26 @@ def test_rows_are_picked_from_a_table_too_large_to_draw(finds) -> None:
     assert some.shape == (33, 30)
     assert some.rows[0] == "site <0>"
     assert some.rows[-1] == "site <239>"
+
+
+def test_an_ugly_table_makes_a_quiet_page(tmp_path, recwarn) -> None:
+    rng = np.random.default_rng(0)
+    values = np.where(rng.random((40, 30)) < 0.1, np.nan, rng.random((40, 30)) < 0.3)
+    values[3] = np.nan
+    values[:, 4] = 0
+    rows = [f"{'Fundstelle ' * 9}\N{BONE} {i} <b>&" for i in range(40)]
+    columns = [4 * "\u4eac\u90fd Australopithecus " + str(i) for i in range(30)]
+    table = fz.Table(values, rows, columns, name="<i>&")
+    path = tmp_path / "ugly.html"
+    fz.write_report(table, path, n_components=[2, 3], criterion="bic", n_restarts=2)
+    assert [str(w.message) for w in recwarn if "Glyph" in str(w.message)] == []
+    page = path.read_text(encoding="utf-8")
+    assert "<title>Which zeros are real? &lt;i&gt;&amp;</title>" in page
+    assert "lower is better" in page
+    assert "error bars" not in page
+
+
+def test_a_report_on_more_components_than_columns_is_refused(finds, tmp_path) -> None:
+    with pytest.raises(ValueError, match="31 components are more than 240 rows and 30 columns"):
+        fz.write_report(finds, tmp_path / "report.html", n_components=[2, 31])
+    assert not (tmp_path / "report.html").exists()

@@ -3,7 +3,7 @@
 
 import { Fit } from "./fit.js";
 import { answer, bar, components, doubts, h, head, likely, line, percent, reason, strongest, table } from "./layout.js";
-import { Picture, many } from "./picture.js";
+import { Picture, many, shorten } from "./picture.js";
 import { unpack } from "./unpack.js";
 
 // Milliseconds that one frame of a moving slider may take.
@@ -254,7 +254,7 @@ class Page {
   about(k) {
     const { fit } = this,
       noise = { white: " (makes zeros only)", black: " (makes ones only)" }[fit.kinds[k]];
-    const names = strongest(fit.A[k], 3).map((c) => fit.columns[c]);
+    const names = strongest(fit.A[k], 3).map((c) => shorten(fit.columns[c], 32));
     return `component ${k + 1}${noise ?? (fit.image_shape ? "" : `: ${names.join(", ")}`)}`;
   }
 

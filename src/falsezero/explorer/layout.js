@@ -1,6 +1,6 @@
 // What stands where on the page, and the words on it.
 
-import { hue, many } from "./picture.js";
+import { hue, many, shorten } from "./picture.js";
 
 export const percent = (x) =>
   x > 0 && x < 0.01 ? "<1 %" : x < 1 && x > 0.99 ? ">99 %" : `${Math.round(100 * x)} %`;
@@ -28,12 +28,12 @@ export function strongest(values, most, least = 0) {
     .slice(0, most);
 }
 
-export const bar = (share, text) =>
+export const bar = (share, text, title = text) =>
   h(
     "div",
     { className: "bar" },
     h("span", { className: "fill", style: `width:${(100 * share).toFixed(1)}%`, "aria-hidden": "true" }),
-    h("span", { className: "name" }, text),
+    h("span", { className: "name", title }, text),
     h("span", { className: "number" }, percent(share)),
   );
 
@@ -178,7 +178,7 @@ function card(page, kind, k) {
       h("small", {}, ` ${fit.link === "convex" ? "made " : ""}${percent(fit.importance[k])} of ${fit.link === "convex" ? "cells" : "the weight"}`),
     ),
     kind === "content" ? [] : h("p", { className: "kind" }, KIND[kind]),
-    fit.image_shape ? picture : top.map((c) => bar(fit.A[k][c] / scale, fit.columns[c])),
+    fit.image_shape ? picture : top.map((c) => bar(fit.A[k][c] / scale, shorten(fit.columns[c], 60), fit.columns[c])),
     h(
       "div",
       { className: "slider" },

@@ -12,7 +12,11 @@ const rgb = (text) =>
 const grouped = new Intl.NumberFormat("en");
 export const many = (n, one, more = one + "s") => `${grouped.format(n)} ${n === 1 ? one : more}`;
 export const hue = (k, count) => `hsl(${Math.round((360 * k) / count + 205) % 360} 55% 50%)`;
-const shorten = (text, length) => (text.length > length ? text.slice(0, length - 1) + "…" : text);
+// What tells long names apart is often at their end.
+export const shorten = (text, length) => {
+  const head = Math.floor((2 * length) / 3);
+  return text.length > length ? `${text.slice(0, head)}…${text.slice(head + 1 - length)}` : text;
+};
 
 // Neighbours of the same group, as [from, to, group].
 function runs(groups, from, to) {

@@ -38,13 +38,13 @@ def grid_of(count: int, most_across: int) -> tuple[int, int]:
 
 
 def shorten(label: Any, length: int = 24) -> str:
-    """A label that fits beside a picture.
+    """A label that fits beside a picture; what tells long ones apart is often at their end.
 
     >>> shorten("Palaeochoerus aurelianensis of Artenay", 16)
-    'Palaeochoerus a…'
+    'Palaeochoe…tenay'
     """
-    text = str(label)
-    return text if len(text) <= length else text[: length - 1] + "…"
+    text, head = str(label), 2 * length // 3
+    return text if len(text) <= length else f"{text[:head]}…{text[head + 1 - length :]}"
 
 
 class Display:

@@ -7,6 +7,7 @@ import html
 import io
 import re
 import string
+import warnings
 from collections import Counter
 from collections.abc import Iterable
 from importlib import resources
@@ -31,6 +32,7 @@ from falsezero.plot import (
     OrderedTableDisplay,
     PhantomWeightDisplay,
 )
+from falsezero.plot._canvas import shorten
 from falsezero.plot._images import check_image_shape
 from falsezero.report.study import Study, study
 from falsezero.report.words import answers, assumptions, count, distrust, percent, varied
@@ -179,12 +181,14 @@ def _choice(found: Study) -> str:
         "cells": "Some cells were hidden, and each model was asked to foretell them.",
         "rows": "Some rows were left out, and each model was asked how probable they are.",
     }.get(name, "The fit was weighed against the number of parameters it needs.")
+    better, near = "lower is better", "Neighbours that did nearly as well are worth a look:"
+    if name in ("cells", "rows"):
+        better, near = "higher is better", "Where the error bars overlap, neighbours are as good:"
     text = (
         f"{held_out} {count(best, 'component')} did best. More than needed follow chance; fewer "
-        "blur what is different. Where the error bars overlap, neighbours are as good: ask for one "
-        "of them with `-k` and see whether the doubtful zeros stay the same."
+        f"blur what is different. {near} ask for one of them with `-k` and see whether the "
+        "doubtful zeros stay the same."
     )
-    better = "higher is better" if name in ("cells", "rows") else "lower is better"
     picture = _figure(
         ModelChoiceDisplay.from_selection(found.selection),
         f"How well each number of components did ({better}); the choice, {best}, is ringed.",
@@ -252,7 +256,8 @@ def _absences(found: Study) -> str:
         f"{f'; the most doubtful, at most {_A_COLUMN} a column' if total > len(shown) else ''}. "
         "<b>Probability</b>: how probable it is that the zero is wrong, because noise made it and "
         "the rest of its row speaks for a one. "
-        "<b>Because of</b>: the component that expects the one, with its strongest columns."
+        "<b>Because of</b>: the component that expects the one"
+        f"{'' if _is_numbered(found.table) else ', with its strongest columns'}."
     )
     votes = None
     if fits > 1:
@@ -308,10 +313,14 @@ def _cause(found: Study, text: str) -> str:
     if not number:
         return ""
     k = int(number)
-    if found.table.columns.dtype.kind in "iu":
+    if _is_numbered(found.table):
         return f"component {k + 1}"
     best = np.argsort(-found.model.components_[k], kind="stable")[:3]
-    return f"component {k + 1}: {', '.join(str(found.table.columns[i]) for i in best)}"
+    return f"component {k + 1}: {', '.join(shorten(found.table.columns[i], 32) for i in best)}"
+
+
+def _is_numbered(table: Table) -> bool:
+    return table.columns.dtype.kind in "iu"
 
 
 def _questions(said: dict[str, str]) -> str:
@@ -330,7 +339,10 @@ def _list(lines: list[str]) -> str:
 
 def _figure(display: Any, caption: str) -> str:
     stream = io.BytesIO()
-    display.figure_.savefig(stream, format="png", dpi=110)
+    with warnings.catch_warnings():
+        # A script that the picture's font lacks shows as boxes there, and as itself all around.
+        warnings.filterwarnings("ignore", "Glyph .* missing")
+        display.figure_.savefig(stream, format="png", dpi=110)
     display.close()
     data = base64.b64encode(stream.getvalue()).decode()
     text = html.escape(caption)
