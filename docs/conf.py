@@ -55,13 +55,17 @@ html_show_sphinx = False
 
 def _is_ours(app, what, name, obj, skip, options):
     """Leave out what scikit-learn and Python bring along; their own pages describe it."""
-    home = getattr(obj, "__module__", None) or getattr(getattr(obj, "fget", None), "__module__", "")
+    home = getattr(obj, "__module__", None) or getattr(
+        getattr(obj, "fget", None), "__module__", ""
+    )
     return skip or not (home or "falsezero").startswith("falsezero")
 
 
 def _without_links_outside(app, docname, source):
     """Files of the repository that are no pages of the site are named, not linked."""
-    source[0] = re.sub(r"\[([^\]]+)\]\(\.\./(?:benchmarks|src|tests)/[^)]*\)", r"\1", source[0])
+    source[0] = re.sub(
+        r"\[([^\]]+)\]\(\.\./(?:benchmarks|src|tests)/[^)]*\)", r"\1", source[0]
+    )
 
 
 def setup(app):

@@ -11,8 +11,13 @@ _WIDTH = 88
 
 def help_of(command, name, parent=None):
     """What the command prints when it is asked for help."""
-    settings = command.context_settings | {"max_content_width": _WIDTH, "terminal_width": _WIDTH}
-    return command.get_help(click.Context(command, info_name=name, parent=parent, **settings))
+    settings = command.context_settings | {
+        "max_content_width": _WIDTH,
+        "terminal_width": _WIDTH,
+    }
+    return command.get_help(
+        click.Context(command, info_name=name, parent=parent, **settings)
+    )
 
 
 class CommandLineHelp(Directive):
@@ -25,7 +30,9 @@ class CommandLineHelp(Directive):
         for name in commands.list_commands(context):
             section = nodes.section(ids=[nodes.make_id(f"falsezero {name}")])
             section += nodes.title(text=f"falsezero {name}")
-            section += _literal(help_of(commands.get_command(context, name), name, context))
+            section += _literal(
+                help_of(commands.get_command(context, name), name, context)
+            )
             sections.append(section)
         return sections
 

@@ -42,7 +42,9 @@ def _block(translator, node):
     tag = _TAG.search(tex)
     number = f'<span class="number">({html.escape(tag[1])})</span>' if tag else ""
     formula = _translated(_TAG.sub("", tex), node, True)
-    translator.body.append(f'<div class="formula"><div>{formula}</div>{number}</div>\n')
+    translator.body.append(
+        f'<div class="formula"><div>{formula}</div>{number}</div>\n'
+    )
     raise nodes.SkipNode
 
 
@@ -56,11 +58,15 @@ def _write_font(app, problem):
     if problem or app.builder.format != "html" or target.exists():
         return
     getLogger("fontTools").setLevel("WARNING")
-    options = subset.Options(flavor="woff", layout_features=["ssty", "flac", "dtls"])
+    options = subset.Options(
+        flavor="woff", layout_features=["ssty", "flac", "dtls"]
+    )
     whole = str(files("ziamath.fonts") / "STIXTwoMath-Regular.ttf")
     font = subset.load_font(whole, options)
     cut = subset.Subsetter(options)
-    cut.populate(unicodes=[code for block in _LETTERS + _SIGNS for code in range(*block)])
+    cut.populate(
+        unicodes=[code for block in _LETTERS + _SIGNS for code in range(*block)]
+    )
     cut.subset(font)
     subset.save_font(font, str(target), options)
 

@@ -37,7 +37,9 @@ def write_pairs(table: fz.Table, path: Path) -> None:
     with path.open("w", newline="") as stream:
         writer = csv.writer(stream, lineterminator="\n")
         writer.writerow(["site", "animal"])
-        writer.writerows(zip(table.rows[rows], table.columns[columns], strict=True))
+        writer.writerows(
+            zip(table.rows[rows], table.columns[columns], strict=True)
+        )
 
 
 if __name__ == "__main__":
