@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from abc import abstractmethod
 from collections.abc import Iterator
+from functools import partial
 from numbers import Integral, Real
 from os import PathLike
 from typing import Any
@@ -18,12 +19,17 @@ from sklearn.base import (
     _fit_context,
 )
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import (
+    _check_feature_names,
+    _check_n_features,
+    check_is_fitted,
+)
 
 from falsezero.backends import workers
 from falsezero.data.blocks import Block, Blocks
+from falsezero.data.shards import Shards
 from falsezero.data.table import Table
-from falsezero.data.validate import check_table
+from falsezero.data.validate import check_table, fit_for
 from falsezero.inference.checkpoint import Checkpoint
 from falsezero.inference.contract import Fit, Point, Steps
 from falsezero.inference.engine import optimise, settle_rows
@@ -116,7 +122,7 @@ class FactorModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
 
         Parameters
         ----------
-        X : Table, array, sparse array or data frame of shape (n_rows, n_columns)
+        X : Table, array, sparse array, data frame or Shards of shape (n_rows, n_columns)
             NaN means "not observed"; an implicit zero of a sparse table is an observed absence.
         y : ignored
             Present for scikit-learn's sake.
@@ -247,6 +253,11 @@ class FactorModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         if not reset:
             check_is_fitted(self)
         binarize = getattr(self, "binarize", None)
+        if isinstance(X, Shards):
+            _check_feature_names(self, X, reset=reset)
+            _check_n_features(self, X, reset=reset)
+            name = type(self).__name__
+            return X.blocks(partial(fit_for, kind=self._kind, binarize=binarize, name=name))
         values: Any = check_table(self, X, kind=self._kind, binarize=binarize, reset=reset)
         if self._kind == "binary" and _is_faster_dense(values):
             values = values.toarray()

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import textwrap
+import time
 from functools import partial
 
 import numpy as np
@@ -15,6 +16,7 @@ from scipy import sparse
 import falsezero as fz
 from falsezero.backends import dask as backend
 from falsezero.backends import workers
+from falsezero.data import shards
 from falsezero.data.blocks import Block, Blocks
 
 distributed = pytest.importorskip("distributed")
@@ -33,6 +35,16 @@ def cluster():
 def client(cluster):
     with distributed.Client(cluster) as client:
         yield client
+
+
+@pytest.fixture
+def nannies(cluster):
+    """Dask starts a worker again that it saw start, so those of earlier tests must have done so."""
+    until = time.monotonic() + 60
+    while any(nanny.status != distributed.Status.running for nanny in cluster.workers.values()):
+        assert time.monotonic() < until
+        time.sleep(0.02)
+    return list(cluster.workers.values())
 
 
 def dense(missing=0.0):
@@ -106,7 +118,7 @@ def test_new_rows_get_the_same_bits(name, client):
     np.testing.assert_array_equal(model.transform(some), there, strict=True)
 
 
-def test_the_work_is_done_by_the_workers(client):
+def test_the_work_is_done_by_the_workers(client, nannies):
     """Blocks are worked on in two other processes, and in this one where nothing was chosen."""
     blocks = Blocks.cut(np.eye(600), block_rows=100)
     with fz.on_dask(client), workers(None, len(blocks)) as run:
@@ -191,14 +203,14 @@ def test_arrays_keep_their_place_between_workers():
 
 
 @pytest.mark.parametrize("name", ["aspect, missing", "aspect, sparse"])
-def test_a_killed_worker_changes_nothing(name, client):
+def test_a_killed_worker_changes_nothing(name, client, nannies):
     model, table = CASES[name]
     here = fitted(model, table)
     killed = []
 
     def kill(row):
         if row["iteration"] == 3 and not killed:
-            killed.append(next(iter(client.run(os.getpid).values())))
+            killed.append(nannies[0].pid)
             os.kill(killed[0], signal.SIGKILL)
 
     with fz.on_dask(client):
@@ -208,7 +220,7 @@ def test_a_killed_worker_changes_nothing(name, client):
     assert_same_bits(here, there)
 
 
-def test_a_worker_killed_at_work_changes_nothing(client, tmp_path):
+def test_a_worker_killed_at_work_changes_nothing(client, nannies, tmp_path):
     mark = tmp_path / "killed"
 
     def total(block):
@@ -222,6 +234,36 @@ def test_a_worker_killed_at_work_changes_nothing(client, tmp_path):
         found = run(total, blocks)
     assert mark.exists()
     assert found == [(start, 100.0) for start in range(0, 600, 100)]
+
+
+def test_files_are_read_by_the_workers(client, nannies, tmp_path, monkeypatch):
+    """Each worker reads its own files; a killed one's are read by another."""
+    table, files, killed = dense(0.1), [], []
+    for start in range(0, 1500, 150):
+        files.append(tmp_path / f"{start}.npy")
+        np.save(files[-1], table[start : start + 150])
+    here = fitted(fz.AspectBernoulli(**SETTINGS), fz.Shards(files))
+    reads, sent = [], []
+    read, submit = shards._read, client.submit
+    monkeypatch.setattr(shards, "_read", lambda *a: (reads.append(a[1]), read(*a))[1])
+    monkeypatch.setattr(
+        client, "submit", lambda f, data, **k: (sent.append(len(data)), submit(f, data, **k))[1]
+    )
+
+    def kill(row):
+        reads.append("iteration")
+        if row["iteration"] == 4:
+            killed.append(nannies[0].pid)
+            os.kill(killed[0], signal.SIGKILL)
+
+    with fz.on_dask(client):
+        there = fitted(fz.AspectBernoulli(callback=kill, **SETTINGS), fz.Shards(files))
+    assert_same_bits(here, there)
+    assert killed
+    assert max(sent) < 10_000
+    iterations = [i for i, what in enumerate(reads) if what == "iteration"]
+    assert np.diff(iterations).tolist() == [1] * (len(iterations) - 1), "none read here meanwhile"
+    assert len(iterations) > SETTINGS["max_iter"]
 
 
 DRIVER = """

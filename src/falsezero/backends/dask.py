@@ -18,7 +18,7 @@ from uuid import uuid4
 from threadpoolctl import threadpool_limits
 
 from falsezero.backends.local import ELSEWHERE, Run, in_runs
-from falsezero.data.blocks import Block
+from falsezero.data.blocks import Block, Blocks
 
 __all__ = ["on_dask"]
 
@@ -93,7 +93,7 @@ class _OnDask:
         import dask
 
         first = columns[0][0]
-        if not isinstance(first[0] if isinstance(first, list) else first, Block):
+        if not isinstance(first[0] if isinstance(first, list) else first, (Block, Blocks)):
             return self.here(function, *columns)
         _require_open(self.client)
         shared: tuple[Any, ...] = ()

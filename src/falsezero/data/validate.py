@@ -9,6 +9,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from falsezero.data.shards import Shards
 from falsezero.data.table import Table
 
 _EXPECTED = {
@@ -34,6 +35,10 @@ def check_table(
     """
     if not reset:
         check_is_fitted(estimator)
+    if isinstance(X, Shards):
+        raise TypeError(
+            f"{type(estimator).__name__} needs the whole table in memory, and cannot take {X!r}."
+        )
     named = X if isinstance(X, Table) else None
     if named is not None and not reset:
         _keep_names(estimator, named, reset)
@@ -55,7 +60,7 @@ def check_table(
     if sparse.issparse(values):
         values = sparse.csr_array(values)
         values.sum_duplicates()
-    return _fit_for(values, kind, binarize, type(estimator).__name__)
+    return fit_for(values, kind, binarize, type(estimator).__name__)
 
 
 def _keep_names(estimator: Any, table: Table, reset: bool) -> None:
@@ -76,7 +81,7 @@ def _keep_names(estimator: Any, table: Table, reset: bool) -> None:
         )
 
 
-def _fit_for(values: Any, kind: str, binarize: float | None, name: str) -> Any:
+def fit_for(values: Any, kind: str, binarize: float | None, name: str) -> Any:
     """Binarise if asked, drop stored zeros, and refuse values that the model cannot mean."""
     if kind == "binary" and binarize is not None:
         values = _binarized(values, binarize)
