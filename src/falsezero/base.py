@@ -239,7 +239,8 @@ class FactorModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
             yield block, weights[block.rows]
 
     def _settle(self, blocks: Blocks) -> np.ndarray:
-        return np.concatenate([self._weights(part) for part in self._settled(blocks)])
+        weights = np.concatenate([self._weights(part) for part in self._settled(blocks)])
+        return weights.astype(blocks.dtype, copy=False)
 
     def _settled(self, blocks: Blocks) -> list[Any]:
         """Row quantities of each block under what the fit taught."""

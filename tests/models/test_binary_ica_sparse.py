@@ -102,6 +102,15 @@ def test_the_evidence_is_exact_and_transform_agrees(scattered):
 
 
 @pytest.mark.parametrize("inference", ["em", "vb"])
+def test_single_precision_costs_no_evidence(inference, scattered):
+    model = BinaryICA(4, inference=inference, solver="sparse", random_state=0, tol=1e-5)
+    double = model.fit(scattered).evidence_
+    single = scattered.astype(np.float32)
+    assert model.fit(single).evidence_ == pytest.approx(double, rel=5e-3)
+    assert model.transform(single).dtype == np.float32
+
+
+@pytest.mark.parametrize("inference", ["em", "vb"])
 def test_odd_tables_do_no_harm(inference):
     for x in ([[0.0, 0.0]], [[1.0, 1.0]], [[1.0, np.nan], [np.nan, np.nan]], [[1.0], [0.0]]):
         table = sparse.csr_array(np.array(x))

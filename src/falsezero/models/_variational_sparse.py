@@ -138,7 +138,9 @@ class SparseBayes(_SparseZeros, VariationalBayes):
 
 
 def exact_bound(exact: VariationalEM, blocks: Blocks, point: Point) -> float:
-    """The bound with every cell visited."""
+    """The bound with every cell visited, in the precision of the point."""
+    exact.dtype = point.state.ones.dtype
+    exact.floor = floor_of(exact.dtype)
     pairs = [
         exact.local_step(block, local, point.state, None)
         for block, local in zip(blocks, point.local, strict=True)
