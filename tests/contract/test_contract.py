@@ -125,6 +125,26 @@ def test_a_row_is_judged_by_itself(name):
     np.testing.assert_allclose(np.concatenate(alone), in_company, rtol=1e-4, atol=1e-4)
 
 
+@pytest.mark.parametrize("name", OPTIMISED)
+def test_rows_may_come_in_another_precision_than_the_fit(name):
+    X = table()
+    X[:, 0], X[:, 1] = 1, 0
+    model = make(name).fit(X)
+    contrary = X.copy()
+    contrary[:, 0], contrary[:, 1] = 0, 1
+    for answer in (model.transform, model.score_samples, model.reconstruct):
+        # What was never seen has a floor, which is higher in single precision.
+        assert np.isfinite(answer(contrary.astype(np.float32))).all()
+        np.testing.assert_allclose(answer(X.astype(np.float32)), answer(X), atol=2e-2, rtol=1e-3)
+
+
+@pytest.mark.parametrize("name", OPTIMISED)
+def test_components_may_die_out_in_single_precision(name):
+    X = np.kron(np.eye(3), np.ones((20, 40))).astype(np.float32)
+    model = whole(make(name, n_components=8), X)
+    assert model.transform(X).dtype == np.float32
+
+
 cells = st.sampled_from([0.0, 1.0])
 maybe = st.sampled_from([0.0, 1.0, np.nan])
 shapes = st.tuples(st.integers(1, 6), st.integers(1, 6))

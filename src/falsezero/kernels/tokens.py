@@ -6,7 +6,8 @@ import numpy as np
 
 from falsezero.kernels._jit import jit
 
-_TINY = 1e-300
+_TINY = 1e-30
+"""Smallest p of a token: a count over it is finite in single precision too."""
 
 
 @jit

@@ -15,7 +15,6 @@ from falsezero.inference.contract import Fit, Point
 from falsezero.models._convex import NEARER, RowWeights, uniform_rows
 from falsezero.models._criteria import InformationCriteria, sparse_block_rows
 
-TINY = 1e-300
 _BLOCK_CELLS = 2**18
 
 
@@ -76,6 +75,11 @@ class MixtureSteps:
     def objective(self, stats: MixtureStatistics, state: Mixture) -> float:
         """Log likelihood: every row summed over the components."""
         return stats.log_likelihood
+
+    @staticmethod
+    def log_proportions(state: Mixture) -> np.ndarray:
+        """log pi_k; a component that has died out is as good as impossible, in any precision."""
+        return np.log(np.maximum(state.proportions, np.finfo(state.proportions.dtype).tiny))
 
     @staticmethod
     def shares(stats: MixtureStatistics) -> np.ndarray:

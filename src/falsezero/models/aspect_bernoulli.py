@@ -14,7 +14,7 @@ import numpy as np
 
 from falsezero.base import Interval, StrOptions
 from falsezero.data.blocks import Block, Blocks
-from falsezero.inference.contract import Fit, Point, Steps
+from falsezero.inference.contract import Fit, Point
 from falsezero.models._convex import (
     NEARER,
     Components,
@@ -80,7 +80,7 @@ class ExactSteps:
         rows = np.where(np.isnan(rows), self.column_mean, rows)
         noise = 2 * rng.random((self.n_components, n_columns)) * self.column_mean
         components = _NEAR_A_ROW * rows + (1 - _NEAR_A_ROW) * noise.clip(max=1.0)
-        return self._clip(components.astype(blocks.dtype)), cut_rows(weights, blocks)
+        return self.clip(components.astype(blocks.dtype)), cut_rows(weights, blocks)
 
     def local_step(
         self, block: Block, local: RowWeights, state: Components, rng: Any
@@ -100,7 +100,7 @@ class ExactSteps:
         zeros = (1 - a) * stats.zeros + self.prior * (1 - self.column_mean)
         total = ones + zeros
         new = np.divide(ones, total, out=a.copy(), where=total > 1e-30)
-        return self._clip(new)
+        return self.clip(new)
 
     def objective(self, stats: _Statistics, state: Components) -> float:
         """Log likelihood (eq. 8), with the log prior where there is one."""
@@ -120,9 +120,10 @@ class ExactSteps:
             RowWeights(normalise_rows(np.maximum(t.weights, NEARER * r.weights)))
             for t, r in zip(trial.local, reference.local, strict=True)
         ]
-        return Point(self._clip(a), rows)
+        return Point(self.clip(a), rows)
 
-    def _clip(self, components: np.ndarray) -> Components:
+    def clip(self, components: np.ndarray) -> Components:
+        """Components no nearer to 0 and 1 than their precision can tell."""
         return Components(np.clip(components, self.floor, 1 - self.floor))
 
 
@@ -226,7 +227,7 @@ class AspectBernoulli(InformationCriteria, ConvexModel):
         self.random_state = random_state
         self.verbose = verbose
 
-    def _steps(self, blocks: Blocks) -> Steps:
+    def _steps(self, blocks: Blocks) -> ExactSteps | SparseSteps:
         exact = ExactSteps(self.n_components, blocks, self.prior)
         if self.solver == "sparse" or (self.solver == "auto" and is_worth_sparse(blocks)):
             return SparseSteps(exact)
@@ -234,9 +235,11 @@ class AspectBernoulli(InformationCriteria, ConvexModel):
 
     def _start_rows(self, blocks: Blocks) -> Point:
         rows = uniform_rows(blocks, self.n_components)
-        if isinstance(self._steps(blocks), SparseSteps):
-            return Point(Components(self.components_.astype(float)), SparseSteps.cold(rows))
-        return Point(Components(self.components_.astype(blocks.dtype)), rows)
+        steps = self._steps(blocks)
+        if isinstance(steps, SparseSteps):
+            return Point(Components(self.components_.astype(float)), steps.cold(rows))
+        # Rows may come in single precision to a model that was fitted in double.
+        return Point(steps.clip(self.components_.astype(blocks.dtype)), rows)
 
     def _adopt(self, fit: Fit, blocks: Blocks) -> None:
         weights = np.concatenate([part.weights for part in fit.local])

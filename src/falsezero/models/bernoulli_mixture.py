@@ -16,7 +16,7 @@ from falsezero.data.blocks import Block, Blocks
 from falsezero.inference import tree
 from falsezero.inference.contract import Point
 from falsezero.models._convex import RowWeights, floor_of, within
-from falsezero.models._mixture import TINY, Mixture, MixtureModel, MixtureStatistics, MixtureSteps
+from falsezero.models._mixture import Mixture, MixtureModel, MixtureStatistics, MixtureSteps
 
 __all__ = ["BernoulliMixture"]
 
@@ -54,7 +54,7 @@ class BernoulliSteps(MixtureSteps):
         """log pi_k + sum of x log a + (1 - x) log(1 - a) over the observed cells."""
         log_zero = np.log1p(-state.components)
         contrast = np.log(state.components) - log_zero
-        base = np.log(np.maximum(state.proportions, TINY)) + log_zero.sum(axis=1)
+        base = self.log_proportions(state) + log_zero.sum(axis=1)
         log_joint = np.asarray(block.values @ contrast.T) + base
         if block.missing is not None:
             log_joint -= np.asarray(block.missing.astype(log_zero.dtype) @ log_zero.T)
@@ -73,7 +73,7 @@ class BernoulliSteps(MixtureSteps):
         total = stats.share[:, None] - stats.missing + self.prior
         kept = np.array(np.broadcast_to(state.components, ones.shape))
         new = np.divide(ones, total, out=kept, where=total > 1e-6)
-        return Mixture(self.shares(stats), self._clip(new))
+        return Mixture(self.shares(stats), self.clip(new))
 
     def objective(self, stats: MixtureStatistics, state: Mixture) -> float:
         """Log likelihood, with the log prior where there is one."""
@@ -87,9 +87,10 @@ class BernoulliSteps(MixtureSteps):
         """Components into (0, 1), proportions onto the simplex."""
         a = within(trial.state.components, reference.state.components)
         shares = self.project_shares(trial.state, reference.state)
-        return Point(Mixture(shares, self._clip(a)), trial.local)
+        return Point(Mixture(shares, self.clip(a)), trial.local)
 
-    def _clip(self, components: np.ndarray) -> np.ndarray:
+    def clip(self, components: np.ndarray) -> np.ndarray:
+        """Components no nearer to 0 and 1 than their precision can tell."""
         return np.clip(components, self.floor, 1 - self.floor)
 
 
@@ -182,6 +183,11 @@ class BernoulliMixture(MixtureModel):
 
     def _steps(self, blocks: Blocks) -> BernoulliSteps:
         return BernoulliSteps(self.n_components, blocks, self.prior)
+
+    def _state(self, blocks: Blocks) -> Mixture:
+        # Rows may come in single precision to a model that was fitted in double.
+        state = super()._state(blocks)
+        return state._replace(components=self._steps(blocks).clip(state.components))
 
     def _expected(self, weights: np.ndarray) -> np.ndarray:
         return np.clip(weights @ self.components_, 0, 1)

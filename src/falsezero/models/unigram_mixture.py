@@ -15,7 +15,7 @@ from falsezero.base import FactorModel, Interval, StrOptions
 from falsezero.data.blocks import Block, Blocks
 from falsezero.inference.contract import Fit, Point
 from falsezero.models._convex import NEARER, RowWeights, uniform_rows
-from falsezero.models._mixture import TINY, Mixture, MixtureModel, MixtureStatistics, MixtureSteps
+from falsezero.models._mixture import Mixture, MixtureModel, MixtureStatistics, MixtureSteps
 
 __all__ = ["UnigramMixture"]
 
@@ -46,7 +46,7 @@ class UnigramSteps(MixtureSteps):
 
     def log_joint(self, block: Block, state: Mixture) -> np.ndarray:
         """log pi_k + sum of x log phi over the observed columns."""
-        base = np.log(np.maximum(state.proportions, TINY))
+        base = self.log_proportions(state)
         log_joint = np.asarray(block.values @ np.log(state.components).T) + base
         if block.missing is not None:
             log_joint -= _totals(block) * np.log(self._seen(block, state))
