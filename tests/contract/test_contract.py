@@ -145,6 +145,22 @@ def test_components_may_die_out_in_single_precision(name):
     assert model.transform(X).dtype == np.float32
 
 
+@pytest.mark.parametrize("name", OPTIMISED)
+def test_the_callers_arrays_stay_as_they_are(name):
+    # Stored zeros, indices out of order, and memory that nobody may write to.
+    untidy = sparse.csr_array(
+        ([1.0, 0.0, 1.0, 1.0, 1.0], [2, 1, 0, 1, 0], [0, 3, 4, 5]), shape=(3, 3)
+    )
+    dense = untidy.toarray()
+    for array in (untidy.data, untidy.indices, untidy.indptr, dense):
+        array.flags.writeable = False
+    tidy = make(name).fit(dense)
+    model = make(name).fit(untidy)
+    np.testing.assert_allclose(model.objective_, tidy.objective_, rtol=1e-6, atol=1e-9)
+    np.testing.assert_allclose(model.transform(untidy), tidy.transform(dense), atol=1e-3)
+    assert untidy.indices.tolist() == [2, 1, 0, 1, 0]
+
+
 cells = st.sampled_from([0.0, 1.0])
 maybe = st.sampled_from([0.0, 1.0, np.nan])
 shapes = st.tuples(st.integers(1, 6), st.integers(1, 6))

@@ -59,7 +59,10 @@ def check_table(
         _keep_names(estimator, named, reset)
     if sparse.issparse(values):
         values = sparse.csr_array(values)
-        values.sum_duplicates()
+        if not values.has_canonical_format:
+            # The arrays are the caller's: it is a copy that is put in order.
+            values = values.copy()
+            values.sum_duplicates()
     return fit_for(values, kind, binarize, type(estimator).__name__)
 
 
@@ -103,7 +106,8 @@ def fit_for(values: Any, kind: str, binarize: float | None, name: str) -> Any:
             f"{opening}{name} needs {expected}, NaN for cells not observed, but found "
             f"{data[strange].flat[0]:g}; {mend}."
         )
-    if sparse.issparse(values):
+    if sparse.issparse(values) and (data == 0).any():
+        values = values.copy()
         values.eliminate_zeros()
     return values
 
