@@ -128,8 +128,14 @@ def labels_of(estimator: Any, X: Any) -> tuple[np.ndarray, np.ndarray]:
     if isinstance(X, Table):
         rows, columns = X.rows, X.columns
     else:
-        rows = np.asarray(getattr(X, "index", np.arange(X.shape[0])))
-        names = getattr(estimator, "feature_names_in_", np.arange(X.shape[1]))
+        n_rows, n_columns = X.shape if hasattr(X, "shape") else np.shape(X)
+        # A list has an `index` too, which is a method.
+        index = getattr(X, "index", None)
+        rows = np.arange(n_rows) if index is None or callable(index) else np.asarray(index)
+        if rows.dtype.kind in "mM":
+            # As numbers of nanoseconds nobody would find them again.
+            rows = np.asarray(index, dtype=object)
+        names = getattr(estimator, "feature_names_in_", np.arange(n_columns))
         columns = np.asarray(getattr(X, "columns", names))
     if columns.dtype.kind in "iu":
         columns = getattr(estimator, "feature_names_in_", columns)
