@@ -89,7 +89,7 @@ def test_expansion_lists_absent_columns_best_first(case):
 
 def test_unknown_rows_are_named(case):
     _, X, model = case
-    with pytest.raises(ValueError, match="no row 'Atlantis'"):
+    with pytest.raises(ValueError, match="no row labelled 'Atlantis'"):
         fz.expand(model, X, rows=["Atlantis"])
 
 
@@ -109,3 +109,73 @@ def test_cells_not_observed_have_no_explanation():
     model = fz.AspectBernoulli(2, random_state=0).fit(X)
     causes = fz.explain(model, X, top=1)
     assert len(causes) == 7
+
+
+def test_nothing_asked_for_gives_an_empty_list(case):
+    _, X, model = case
+    assert len(fz.explain(model, X, rows=[])) == 0
+    assert len(fz.expand(model, X, rows=[])) == 0
+    assert len(fz.false_absences(model, X, min_probability=1.1)) == 0
+    assert len(fz.false_absences(model, X, n=0)) == 0
+    with pytest.raises(ValueError, match="n=-3 is not a number of cells"):
+        fz.false_absences(model, X, n=-3)
+
+
+def test_explanations_come_in_the_order_asked_for(case):
+    _, X, model = case
+    causes = fz.explain(model, X, rows=["r1400", "r2", "r900"], columns="c3", top=1)
+    assert causes["row"].tolist() == ["r1400", "r2", "r900"]
+    with pytest.raises(ValueError, match="no column labelled 'c999'"):
+        fz.explain(model, X, columns=["c999"])
+
+
+OTHERS = [fz.NoisyOr, fz.BernoulliMixture, fz.BernoulliNMF, fz.LogisticPCA, fz.PLSA]
+
+
+@pytest.mark.parametrize("kind", OTHERS, ids=lambda kind: kind.__name__)
+@pytest.mark.parametrize("ask", [fz.false_absences, fz.false_presences, fz.expand])
+def test_models_whose_cells_have_no_component_of_their_own_are_refused(kind, ask):
+    X = np.eye(5)
+    model = kind(2, random_state=0, tol=0.1).fit(X)
+    with pytest.raises(TypeError, match=f"In {kind.__name__} a cell has no component"):
+        ask(model, X, keep=[1, 0])
+
+
+def test_rows_can_be_dates_pairs_and_plain_lists():
+    pd = pytest.importorskip("pandas")
+    X = fz.datasets.make_aspect_bernoulli(6, 4, 2, random_state=0).table.to_numpy()
+    model = fz.AspectBernoulli(2, random_state=0).fit(X)
+    days = pd.date_range("2024-05-01", periods=6)
+    pairs = pd.MultiIndex.from_product([["north", "south"], [1, 2, 3]])
+    for index in (days, pairs):
+        frame = pd.DataFrame(X, index=index)
+        found = fz.explain(model, frame, rows=[index[4]], top=1)
+        assert set(found["row"]) == {index[4]}
+        np.testing.assert_array_equal(found["value"], X[4])
+    assert len(fz.explain(model, X.tolist(), rows=[4], top=1)) == 4
+    twice = pd.DataFrame(X, index=["a", "b", "b", "c", "d", "e"])
+    with pytest.raises(ValueError, match="2 rows are labelled 'b'"):
+        fz.explain(model, twice, rows=["b"])
+
+
+def test_the_best_few_are_the_best_of_all_whatever_the_tiles(case, monkeypatch):
+    from falsezero.data import blocks
+
+    _, X, model = case
+    whole = fz.false_absences(model, X, min_probability=0.2).head(70)
+    monkeypatch.setattr(blocks, "_tile_rows", lambda n_columns: 100)
+    cut = fz.false_absences(model, X, min_probability=0.2, n=70)
+    assert cut.to_rows() == whole.to_rows()
+
+
+def test_lists_too_long_to_keep_are_refused(case, monkeypatch):
+    from falsezero.analysis import explain, gaps
+
+    _, X, model = case
+    monkeypatch.setattr(gaps, "_MOST", 100)
+    with pytest.raises(ValueError, match=r"min_probability=0.3; raise it, or .* n="):
+        fz.false_absences(model, X, min_probability=0.3)
+    assert len(fz.false_absences(model, X, min_probability=0.3, n=101)) == 101
+    monkeypatch.setattr(explain, "_MOST", 100)
+    with pytest.raises(ValueError, match="3 strongest causes of 1500 x 120 cells"):
+        fz.explain(model, X)

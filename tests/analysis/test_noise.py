@@ -103,3 +103,30 @@ def test_models_without_phantoms_say_so():
 
     with pytest.raises(TypeError, match="PCA"):
         fz.find_phantoms(PCA().fit(np.eye(5)))
+
+
+def test_only_probabilities_are_denoised():
+    X = np.eye(6)
+    model = fz.PLSA(2, random_state=0).fit(X)
+    with pytest.raises(TypeError, match="PLSA does not tell the probability of a one"):
+        fz.denoise(model, X, keep=[1, 0])
+
+
+def test_a_factorisation_is_denoised_by_its_own_reconstruction():
+    X = (np.random.default_rng(0).random((12, 6)) < 0.4).astype(float)
+    model = fz.BinaryMatrixFactorization(n_chains=1, warmup=5, draws=5, random_state=0).fit(X)
+    keep = np.zeros(model.components_.shape[0])
+    keep[0] = 1
+    clean = fz.denoise(model, X, keep=keep).probability.to_numpy()
+    np.testing.assert_allclose(clean, model.reconstruct(X, keep=keep))
+
+
+def test_probabilities_too_many_to_keep_are_refused(spoilt_digits, monkeypatch):
+    from falsezero.analysis import noise
+
+    _, spoilt, model = spoilt_digits
+    monkeypatch.setattr(noise, "_MOST_DENSE", 1000)
+    clean = fz.denoise(model, spoilt)
+    with pytest.raises(ValueError, match="1797 x 64 table take too much memory; ask for binary"):
+        clean.probability  # noqa: B018
+    assert clean.binary.shape == (1797, 64)

@@ -6,9 +6,9 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
-from falsezero.analysis.gaps import row_positions
+from falsezero.analysis.gaps import positions_of
+from falsezero.analysis.noise import check_convex
 from falsezero.data.blocks import Block
 from falsezero.data.tidy import Tidy
 from falsezero.data.validate import labels_of
@@ -16,6 +16,9 @@ from falsezero.data.validate import labels_of
 __all__ = ["explain"]
 
 _CELLS = 1 << 21
+
+_MOST = 20_000_000
+"""Causes that a list may have."""
 
 
 def explain(
@@ -53,16 +56,12 @@ def explain(
     >>> causes.columns
     ['row', 'column', 'value', 'component', 'posterior']
     """
-    check_is_fitted(model)
-    if not hasattr(model, "cell_posterior"):
-        raise TypeError(
-            f"In {type(model).__name__} a cell is not made by one component, so there is no "
-            "posterior over causes; explain AspectBernoulli or BinaryICA."
-        )
+    check_convex(model)
     row_labels, column_labels = labels_of(model, table)
-    wanted = row_positions(row_labels, rows)
-    across = row_positions(column_labels, columns)
-    parts = []
+    wanted = positions_of(row_labels, rows)
+    across = positions_of(column_labels, columns, "column")
+    _check_length(len(wanted), len(across), min(top, len(model.components_)))
+    parts = [tuple(np.empty(0, int) for _ in range(5))]
     for block, weights in model.weights_by_block(table):
         inside = wanted[(wanted >= block.rows.start) & (wanted < block.rows.stop)] - block.start
         step = max(1, _CELLS // (block.shape[1] * weights.shape[1]))
@@ -72,13 +71,25 @@ def explain(
     at, column, value, component, posterior = (
         np.concatenate([part[i] for part in parts]) for i in range(5)
     )
+    # Blocks come in the table's order; the reader's order is given back here.
+    place = np.zeros(len(row_labels), int)
+    place[wanted] = np.arange(len(wanted))
+    order = np.argsort(place[at], kind="stable")
     return Tidy(
-        row=row_labels[at],
-        column=column_labels[column],
-        value=value,
-        component=component,
-        posterior=posterior,
+        row=row_labels[at[order]],
+        column=column_labels[column[order]],
+        value=value[order],
+        component=component[order],
+        posterior=posterior[order],
     )
+
+
+def _check_length(n_rows: int, n_columns: int, top: int) -> None:
+    if n_rows * n_columns * top > _MOST:
+        raise ValueError(
+            f"The {top} strongest causes of {n_rows} x {n_columns} cells make too long a list; "
+            "name some cells with rows= and columns=, or ask for fewer causes with top=."
+        )
 
 
 def _strongest(

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterator
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from falsezero.analysis.noise import resolve_keep
+from falsezero.analysis.noise import check_convex, resolve_keep
+from falsezero.data.errors import DataError
+from falsezero.data.labels import find_label
 from falsezero.data.tidy import Tidy
 from falsezero.data.validate import labels_of
 
 __all__ = ["expand", "false_absences", "false_presences"]
+
+_MOST = 10_000_000
+"""Cells that a list may have."""
 
 
 def false_absences(
@@ -103,27 +109,29 @@ def expand(model: Any, table: Any, *, rows: Any = None, keep: Any = None, n: int
     Returns
     -------
     Tidy with columns row, column, noise, content
+
+    Examples
+    --------
+    >>> import falsezero as fz
+    >>> table = fz.datasets.make_aspect_bernoulli(50, 10, 3, random_state=0).table
+    >>> model = fz.AspectBernoulli(3, random_state=0).fit(table)
+    >>> len(fz.expand(model, table, rows=[7, 3], keep=[1, 1, 0], n=2))
+    4
     """
-    keep = resolve_keep(model, keep)
     row_labels, column_labels = labels_of(model, table)
-    wanted = row_positions(row_labels, rows)
+    wanted = positions_of(row_labels, rows)
     found: dict[int, list[dict[str, Any]]] = {}
-    for block, weights in model.weights_by_block(table):
-        inside = wanted[(wanted >= block.rows.start) & (wanted < block.rows.stop)]
-        if not len(inside):
-            continue
-        content, noise = _content_and_noise(model, weights, keep_rows(keep, block.rows), 0)
-        codes = block.codes
-        for row in inside:
-            i = row - block.start
-            absent = np.flatnonzero(codes[i] == 0)
-            best = absent[np.argsort(-noise[i, absent], kind="stable")[:n]]
+    for tile in _tiles(model, table, keep, 0, wanted):
+        for row in wanted[(wanted >= tile.start) & (wanted < tile.start + len(tile.codes))]:
+            i = row - tile.start
+            absent = np.flatnonzero(tile.codes[i] == 0)
+            best = absent[np.argsort(-tile.noise[i, absent], kind="stable")[:n]]
             found[row] = [
                 {
                     "row": row_labels[row],
                     "column": column_labels[t],
-                    "noise": float(noise[i, t]),
-                    "content": float(content[i, t]),
+                    "noise": float(tile.noise[i, t]),
+                    "content": float(tile.content[i, t]),
                 }
                 for t in best
             ]
@@ -131,16 +139,25 @@ def expand(model: Any, table: Any, *, rows: Any = None, keep: Any = None, n: int
     return Tidy.from_rows(listed, ["row", "column", "noise", "content"])
 
 
-def row_positions(labels: np.ndarray, wanted: Any) -> np.ndarray:
-    """Positions of rows asked for by label; all of them when nothing was asked for."""
+def positions_of(labels: np.ndarray, wanted: Any, axis: str = "row") -> np.ndarray:
+    """Positions of rows (or columns) asked for by label; all of them when nothing was asked for.
+
+    >>> positions_of(np.array(["Sansan", "Sinap"]), ["Sinap"])
+    array([1])
+    """
     if wanted is None:
         return np.arange(len(labels))
-    position = {label: i for i, label in enumerate(labels.tolist())}
-    unknown = [label for label in wanted if label not in position]
-    if unknown:
-        some = ", ".join(repr(label) for label in list(position)[:3])
-        raise ValueError(f"There is no row {unknown[0]!r} in this table; its rows are {some}, ...")
-    return np.array([position[label] for label in wanted], dtype=int)
+    names = labels.tolist()
+    position = {name: i for i, name in enumerate(names)}
+    asked = [wanted] if isinstance(wanted, str) or np.ndim(wanted) == 0 else list(wanted)
+    found = np.array([find_label(label, position, axis) for label in asked], dtype=int)
+    twice = [i for i in found if len(position) < len(names) and names.count(names[i]) > 1]
+    if twice:
+        raise DataError(
+            f"{names.count(names[twice[0]])} {axis}s are labelled {names[twice[0]]!r}; give every "
+            f"{axis} a name of its own."
+        )
+    return found
 
 
 def _content_and_noise(
@@ -164,15 +181,51 @@ def _doubt(content: np.ndarray, noise: np.ndarray, value: int) -> np.ndarray:
     return np.asarray(noise * (1 - content if value else content))
 
 
+class _Tile(NamedTuple):
+    """A few rows of a table, with what `_content_and_noise` says of their cells."""
+
+    start: int
+    codes: np.ndarray
+    content: np.ndarray
+    noise: np.ndarray
+    kept: np.ndarray
+    """Row weights without the noise."""
+
+
+def _tiles(
+    model: Any, table: Any, keep: Any, value: int, wanted: np.ndarray | None = None
+) -> Iterator[_Tile]:
+    """The table a few rows at a time, as far as `wanted`: dense, a sparse one may not fit."""
+    check_convex(model)
+    keep = resolve_keep(model, keep)
+    parts = list(model.weights_by_block(table))
+    weights = np.concatenate([part for _, part in parts])
+    kept = model.reweigh(weights, keep)
+    for tile in (tile for block, _ in parts for tile in block.tiles()):
+        if wanted is not None and not ((wanted >= tile.start) & (wanted < tile.rows.stop)).any():
+            continue
+        word = keep if keep.ndim == 1 else keep[tile.rows]
+        said = _content_and_noise(model, weights[tile.rows], word, value)
+        yield _Tile(tile.start, tile.codes, *said, kept[tile.rows])
+
+
 def _doubtful(
     model: Any, table: Any, value: int, keep: Any, n: int | None, min_probability: float
 ) -> Tidy:
-    keep = resolve_keep(model, keep)
+    if n is not None and n < 0:
+        raise ValueError(
+            f"n={n} is not a number of cells to list; give n=10, say, or leave it out."
+        )
     row_labels, column_labels = labels_of(model, table)
-    parts = [
-        _doubtful_in(model, block, weights, keep_rows(keep, block.rows), value, min_probability)
-        for block, weights in model.weights_by_block(table)
-    ]
+    parts, number = [], 0
+    for tile in _tiles(model, table, keep, value):
+        parts.append(_doubtful_in(model, tile, value, n, min_probability))
+        number += len(parts[-1][0])
+        if number > _MOST and n is None:
+            raise ValueError(
+                f"More than {_MOST} cells are doubtful by min_probability={min_probability:g}; "
+                "raise it, or list the best of them with n=."
+            )
     rows, columns, probability, content, noise, causes = (
         np.concatenate([part[i] for part in parts]) for i in range(6)
     )
@@ -187,23 +240,21 @@ def _doubtful(
     )
 
 
-def keep_rows(keep: np.ndarray, rows: slice) -> np.ndarray:
-    """The part of P(u|k, row) that belongs to some rows; P(u|k) serves them all."""
-    return keep if keep.ndim == 1 else keep[rows]
-
-
 def _doubtful_in(
-    model: Any, block: Any, weights: np.ndarray, keep: np.ndarray, value: int, least: float
+    model: Any, tile: _Tile, value: int, n: int | None, least: float
 ) -> tuple[np.ndarray, ...]:
-    content, noise = _content_and_noise(model, weights, keep, value)
-    probability = _doubt(content, noise, value)
-    at, columns = np.nonzero((block.codes == value) & (probability >= least))
-    kept = model.reweigh(weights, keep)
+    """Doubtful cells of a tile with their causes; of those, the `n` best and their equals."""
+    probability = _doubt(tile.content, tile.noise, value)
+    at, columns = np.nonzero((tile.codes == value) & (probability >= least))
+    if n is not None and n < len(at):
+        found = probability[at, columns]
+        best = found >= np.partition(found, len(at) - n)[len(at) - n] if n else slice(0)
+        at, columns = at[best], columns[best]
     makes = model.components_.T if value == 0 else 1 - model.components_.T
-    causes = kept[at] * makes[columns]
+    causes = tile.kept[at] * makes[columns]
     causes /= np.maximum(causes.sum(axis=1, keepdims=True), np.finfo(float).tiny)
     cell = (at, columns)
-    return at + block.start, columns, probability[cell], content[cell], noise[cell], causes
+    return at + tile.start, columns, probability[cell], tile.content[cell], tile.noise[cell], causes
 
 
 def _cause_text(shares: np.ndarray) -> str:

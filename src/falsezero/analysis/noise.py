@@ -14,7 +14,10 @@ from falsezero.data.table import Table
 from falsezero.data.tidy import Tidy
 from falsezero.data.validate import labels_of
 
-__all__ = ["Denoised", "Phantoms", "denoise", "find_phantoms", "resolve_keep"]
+__all__ = ["Denoised", "Phantoms", "check_convex", "denoise", "find_phantoms", "resolve_keep"]
+
+_MOST_DENSE = 1 << 28
+"""Cells that a dense table may have: two gigabytes, and as much again while it is made."""
 
 
 @dataclass(frozen=True)
@@ -102,12 +105,7 @@ def find_phantoms(model: Any, *, threshold: float = 1 / 3) -> Phantoms:
     >>> fz.find_phantoms(model).kinds.tolist()
     ['white', 'content', 'content', 'content']
     """
-    check_is_fitted(model)
-    if not hasattr(model, "cell_posterior"):
-        raise TypeError(
-            f"Phantoms are components of the convex models (AspectBernoulli, BinaryICA); "
-            f"{type(model).__name__} explains zeros by the absence of causes and has none."
-        )
+    check_convex(model)
     components = model.components_
     weights = model.row_weights_.mean(axis=0)
     mean = components.mean(axis=1)
@@ -118,6 +116,16 @@ def find_phantoms(model: Any, *, threshold: float = 1 / 3) -> Phantoms:
     kinds[(one_rate < threshold) & (components.max(axis=1) < 0.5)] = "white"
     kinds[zero_rate < threshold] = "black"
     return Phantoms(kinds, weights, one_rate, zero_rate, threshold)
+
+
+def check_convex(model: Any) -> None:
+    """Refuse a model whose cells are not each made by one component: it cannot say by which."""
+    check_is_fitted(model)
+    if not hasattr(model, "cell_posterior"):
+        raise TypeError(
+            f"In {type(model).__name__} a cell has no component of its own that made it, so none "
+            "can be called noise or held responsible; fit AspectBernoulli or BinaryICA."
+        )
 
 
 def resolve_keep(model: Any, keep: Any = None) -> np.ndarray:
@@ -151,6 +159,12 @@ class Denoised:
     @cached_property
     def probability(self) -> Table:
         """Probability that each cell is a one once noise is taken away."""
+        shape = (len(self.rows), len(self.columns))
+        if shape[0] * shape[1] > _MOST_DENSE:
+            raise ValueError(
+                f"The probabilities of all cells of a {shape[0]} x {shape[1]} table take too much "
+                "memory; ask for binary, which stays sparse, or denoise some rows at a time."
+            )
         return Table(self.model._expected(self.weights), rows=self.rows, columns=self.columns)
 
     @cached_property
@@ -174,6 +188,7 @@ def denoise(model: Any, table: Any, *, keep: Any = None, threshold: float = 0.5)
     Parameters
     ----------
     model : fitted AspectBernoulli or BinaryICA
+        Given `keep`, any model of zeros and ones.
     table : Table, array, sparse array or data frame
         The training table or new rows with the same columns.
     keep : array, optional
@@ -181,8 +196,22 @@ def denoise(model: Any, table: Any, *, keep: Any = None, threshold: float = 0.5)
         Left out, the phantoms that `find_phantoms` names are removed.
     threshold : float, default=0.5
         A cell of `binary` is one where its probability is at least this.
+
+    Examples
+    --------
+    >>> import falsezero as fz
+    >>> table = fz.datasets.make_aspect_bernoulli(50, 10, 3, random_state=0).table
+    >>> model = fz.AspectBernoulli(3, random_state=0).fit(table)
+    >>> clean = fz.denoise(model, table, keep=[1, 1, 0])
+    >>> clean.probability.shape, clean.binary.is_binary
+    ((50, 10), True)
     """
     keep = resolve_keep(model, keep)
+    if getattr(model, "_kind", None) != "binary":
+        raise TypeError(
+            f"{type(model).__name__} does not tell the probability of a one; its reconstruct() "
+            "takes keep= too."
+        )
     rows, columns = labels_of(model, table)
-    weights = np.concatenate([w for _, w in model.weights_by_block(table)])
+    weights = np.asarray(model.transform(table))
     return Denoised(model, keep, model.reweigh(weights, keep), rows, columns, threshold)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from falsezero.analysis.gaps import row_positions
+from falsezero.analysis.gaps import positions_of
 from falsezero.data.blocks import Block
 from falsezero.data.validate import labels_of
 from falsezero.plot._canvas import INK, KIND_COLOUR, KIND_WORD, Display, shorten
@@ -70,7 +70,7 @@ class ExplanationDisplay(Display):
     ) -> ExplanationDisplay:
         """Draw a fitted model and the labels of a few rows of its table."""
         labels = labels_of(model, table)[0]
-        wanted = row_positions(labels, rows)
+        wanted = positions_of(labels, rows)
         codes, weights = zip(
             *[
                 (block.codes[row - block.start], weights[row - block.start])
