@@ -81,7 +81,7 @@ def test_a_model_that_needs_every_cell_is_sent_to_rows():
 
 
 def test_more_components_than_the_table_can_tell_apart(table):
-    with pytest.warns(UserWarning, match="17 components are more than 120 rows and 16 columns"):
+    with pytest.warns(UserWarning, match="17 components are more than a table of 120 × 16 cells"):
         fz.select(fz.AspectBernoulli(max_iter=2), table, [2, 17], "aic", random_state=0)
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+import falsezero as fz
 from falsezero.cli._words import one_sentence
 
 LONG = ("--row", "site", "--column", "genus")
@@ -155,7 +156,7 @@ def test_no_command_writes_over_what_it_reads(
 
 def test_more_components_than_the_table_can_carry(run: Any, finds: Path, tmp_path: Path) -> None:
     said = (
-        "25 components are more than 120 rows and 24 columns can tell apart; -k should be 24 at "
+        "25 components are more than a table of 120 × 24 cells can tell apart; -k should be 24 at "
         "most, and had better be far fewer."
     )
     quick = ("--restarts", 1, "--max-iter", 1)
@@ -186,6 +187,16 @@ def test_models_that_are_none(run: Any, finds: Path, fitted: Path, tmp_path: Pat
     outcome = run("gaps", cut, finds, *LONG)
     assert outcome.code == 1
     assert outcome.err == f"Error: {cut} is damaged or cut off; save the model again.\n"
+
+
+def test_a_table_that_lies_on_its_side(run: Any, finds: Path, fitted: Path, tmp_path: Path) -> None:
+    table = fz.read(finds, row="site", column="genus")
+    table.to_pandas().T.to_csv(tmp_path / "finds.csv")
+    outcome = run("gaps", fitted, tmp_path / "finds.csv")
+    assert outcome.code == 1
+    assert "; its rows have those names, so give --transpose.\n" in outcome.err
+    turned = run("gaps", fitted, tmp_path / "finds.csv", "--transpose", "-n", 5)
+    assert turned.out == run("gaps", fitted, finds, *LONG, "-n", 5).out
 
 
 def test_a_table_of_other_columns(run: Any, fitted: Path, tmp_path: Path) -> None:
@@ -245,6 +256,25 @@ def test_a_mistake_of_ours_is_called_one(run: Any, fitted: Path, monkeypatch: An
 )
 def test_sentences_in_the_words_of_a_shell(problem: Exception, said: str) -> None:
     assert one_sentence(problem) == said
+
+
+@pytest.mark.parametrize("command", ["fit", "select", "compare"])
+def test_an_interrupt_in_compiled_code_is_one(
+    run: Any, finds: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
+    saved = tmp_path / "so far"
+
+    def fit(self: Any, table: Any) -> None:
+        saved.write_text("so far")
+        raise SystemError("returned a result with an exception set") from KeyboardInterrupt()
+
+    for name in ("AspectBernoulli", "BinaryICA", "BernoulliMixture"):
+        monkeypatch.setattr(f"falsezero.{name}.fit", fit)
+    target = ("-o", tmp_path / "model.fz") if command == "fit" else ()
+    outcome = run(command, finds, *LONG, *target, "--checkpoint", saved)
+    assert (outcome.code, outcome.out) == (130, "")
+    assert f"The same command will go on from {saved}." in outcome.err
+    assert outcome.err.endswith("Interrupted.\n")
 
 
 def test_an_interrupted_fit_says_how_to_go_on(

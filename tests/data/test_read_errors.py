@@ -227,8 +227,8 @@ BYTES = [
     ("a.npy", b"\x93NUMPY\x01", CUT + ".npy file."),
     ("a.parquet", b"PAR1 and then nothing", CUT + "Parquet file."),
     ("a.h5ad", b"garbage", CUT + ".h5ad file."),
-    ("a.xlsx", b"PK\x03\x04...", "{} is a zip archive, as Excel workbooks are; save the sheet as "
-     "CSV, or unpack it."),
+    ("a.xlsx", b"PK\x03\x04...", "{} is a zip archive, as Excel workbooks and saved models are; "
+     "save the sheet as CSV."),
     ("a.xls", b"\xd0\xcf\x11\xe0", "{} is an old Excel workbook; save the sheet as CSV."),
     ("a.csv", b"%PDF-1.4", "{} is a PDF document; ask its authors for the table as CSV."),
     ("a.csv", b"<!DOCTYPE html>", "{} is an HTML or XML page; save the table as CSV."),

@@ -200,6 +200,6 @@ def test_an_ugly_table_makes_a_quiet_page(tmp_path, recwarn) -> None:
 
 
 def test_a_report_on_more_components_than_columns_is_refused(finds, tmp_path) -> None:
-    with pytest.raises(ValueError, match="31 components are more than 240 rows and 30 columns"):
+    with pytest.raises(ValueError, match="31 components are more than a table of 240 × 30 cells"):
         fz.write_report(finds, tmp_path / "report.html", n_components=[2, 31])
     assert not (tmp_path / "report.html").exists()

@@ -126,7 +126,7 @@ def too_many(n_components: int, shape: tuple[int, int]) -> str:
     there on a component can serve a single row, or a single column.
 
     >>> too_many(600, (40, 12))
-    '600 components are more than 40 rows and 12 columns can tell apart; n_components= should be \
+    '600 components are more than a table of 40 × 12 cells can tell apart; n_components= should be \
 12 at most, and had better be far fewer.'
     >>> too_many(3, (40, 12))
     ''
@@ -134,8 +134,8 @@ def too_many(n_components: int, shape: tuple[int, int]) -> str:
     if n_components <= min(shape):
         return ""
     return (
-        f"{n_components} components are more than {shape[0]} rows and {shape[1]} columns can tell "
-        f"apart; n_components= should be {min(shape)} at most, and had better be far fewer."
+        f"{n_components} components are more than a table of {shape[0]} × {shape[1]} cells can "
+        f"tell apart; n_components= should be {min(shape)} at most, and had better be far fewer."
     )
 
 

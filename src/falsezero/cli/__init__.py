@@ -96,6 +96,11 @@ def _exit_code(arguments: list[str]) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except Exception as error:
+        from falsezero.cli._common import was_interrupted
+
+        if was_interrupted(error):
+            click.echo("Interrupted.", err=True)
+            return 130
         if arguments[0] == "--traceback":
             raise
         click.echo(f"Error: {one_sentence(error)}", err=True)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import click
@@ -26,11 +28,13 @@ __all__ = [
     "more_option",
     "name_option",
     "phantoms_of",
+    "resumable",
     "say",
     "seed_option",
     "shown_number",
     "title_option",
     "together",
+    "was_interrupted",
 ]
 
 DEFAULT_RESTARTS = 5
@@ -159,6 +163,24 @@ fitting_options = together(
     ),
     click.option("--quiet", "-q", is_flag=True, help="No progress."),
 )
+
+
+def was_interrupted(problem: BaseException) -> bool:
+    """Whether somebody pressed Ctrl-C; inside compiled code that comes out as another error."""
+    return isinstance(problem, KeyboardInterrupt) or isinstance(
+        problem.__cause__, KeyboardInterrupt
+    )
+
+
+@contextmanager
+def resumable(checkpoint: str | None) -> Iterator[None]:
+    """Work of which an interrupt says how to go on."""
+    try:
+        yield
+    except BaseException as problem:
+        if was_interrupted(problem) and checkpoint is not None and Path(checkpoint).exists():
+            say(f"The same command will go on from {checkpoint}.")
+        raise
 
 
 def say(message: str) -> None:

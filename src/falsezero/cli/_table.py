@@ -132,9 +132,11 @@ def read_for(model: Any, path: str, layout: dict[str, Any]) -> Any:
     if lacking:
         from falsezero.data.errors import suggest
 
+        mend = suggest(lacking[0], table.columns, "its columns are")
+        if set(names) <= set(table.rows.tolist()):
+            mend = "its rows have those names, so give --transpose."
         raise click.ClickException(
-            f"{path} has no column {lacking[0]!r}, which the model was fitted on; "
-            f"{suggest(lacking[0], table.columns, 'its columns are')}"
+            f"{path} has no column {lacking[0]!r}, which the model was fitted on; {mend}"
         )
     if len(known) > len(names):
         more = len(known) - len(names)

@@ -7,7 +7,14 @@ from typing import Any
 
 import click
 
-from falsezero.cli._common import build_model, components_option, fitting_options, is_watched, say
+from falsezero.cli._common import (
+    build_model,
+    components_option,
+    fitting_options,
+    is_watched,
+    resumable,
+    say,
+)
 from falsezero.cli._output import Target, output_options
 from falsezero.cli._table import read_to_learn, table_argument, table_options
 from falsezero.cli.select import criterion_option, parts_option
@@ -54,16 +61,19 @@ def command(
         said: _candidate(said, n_components, seed=seed, **settings) for said in models or DEFAULT
     }
     kinds = {model._kind for model in candidates.values()}
-    found = fz.compare(
-        candidates,
-        read_to_learn(table, rest, "binary" if "binary" in kinds else kinds.pop(), quiet=quiet),
-        criterion,
-        n_splits=parts,
-        n_jobs=jobs,
-        random_state=seed,
-        checkpoint=checkpoint,
-        verbose=int(is_watched(quiet)),
-    )
+    kind = "binary" if "binary" in kinds else kinds.pop()
+    cells = read_to_learn(table, rest, kind, quiet=quiet)
+    with resumable(checkpoint):
+        found = fz.compare(
+            candidates,
+            cells,
+            criterion,
+            n_splits=parts,
+            n_jobs=jobs,
+            random_state=seed,
+            checkpoint=checkpoint,
+            verbose=int(is_watched(quiet)),
+        )
     target.write_findings(found.table)
     said = f"Best by {criterion}: {found.best}"
     if math.isfinite(found.p_value):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import click
@@ -13,6 +12,7 @@ from falsezero.cli._common import (
     fitting_options,
     more_option,
     name_option,
+    resumable,
     say,
 )
 from falsezero.cli._describe import describe, show
@@ -64,12 +64,8 @@ def command(
     model = build_model(name, n_components=n_components, **settings)
     cells = read_to_learn(table, rest, model._kind, quiet=settings["quiet"])
     warn_of_too_many(getattr(model, "n_components", None), cells)
-    try:
+    with resumable(settings["checkpoint"]):
         model.fit(cells)
-    except KeyboardInterrupt:
-        if settings["checkpoint"] is not None and Path(settings["checkpoint"]).exists():
-            say(f"The same command will go on from {settings['checkpoint']}.")
-        raise
     fz.save(model.set_params(verbose=0), target)
     show(describe(model), as_json)
     say(f"Wrote {target}.")

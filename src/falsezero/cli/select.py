@@ -13,6 +13,7 @@ from falsezero.cli._common import (
     is_watched,
     more_option,
     name_option,
+    resumable,
     say,
 )
 from falsezero.cli._output import Target, force_option, json_option, new_file
@@ -107,17 +108,19 @@ def command(
     seed, jobs, checkpoint, quiet = (rest.pop(n) for n in ("seed", "jobs", "checkpoint", "quiet"))
     fitting = {key: rest.pop(key) for key in ("restarts", "max_iter", "tol", "more")}
     model = build_model(name, seed=seed, quiet=True, **fitting)
-    choice = fz.select(
-        model,
-        read_to_learn(table, rest, model._kind, quiet=quiet),
-        n_components,
-        criterion,
-        n_splits=parts,
-        n_jobs=jobs,
-        random_state=seed,
-        checkpoint=checkpoint,
-        verbose=int(is_watched(quiet)),
-    )
+    cells = read_to_learn(table, rest, model._kind, quiet=quiet)
+    with resumable(checkpoint):
+        choice = fz.select(
+            model,
+            cells,
+            n_components,
+            criterion,
+            n_splits=parts,
+            n_jobs=jobs,
+            random_state=seed,
+            checkpoint=checkpoint,
+            verbose=int(is_watched(quiet)),
+        )
     Target(None, force, as_json).write_findings(choice.table)
     say(f"Best: {choice.best} components by {criterion}.")
     if target is not None:

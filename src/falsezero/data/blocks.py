@@ -45,6 +45,13 @@ class Block:
             return _from_bytes, (self.start, values.astype(np.uint8), self.missing, values.dtype)
         return Block, (self.start, values, self.missing)
 
+    def __sizeof__(self) -> int:
+        """Bytes of the rows: whoever keeps blocks for others wants to know."""
+        parts = [part for part in (self.values, self.missing) if part is not None]
+        dense = [part.nbytes for part in parts if isinstance(part, np.ndarray)]
+        rest = [part for part in parts if not isinstance(part, np.ndarray)]
+        return sum(dense) + sum(p.data.nbytes + p.indices.nbytes + p.indptr.nbytes for p in rest)
+
     @property
     def shape(self) -> tuple[int, int]:
         """Rows and columns of the block."""

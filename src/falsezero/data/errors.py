@@ -29,6 +29,8 @@ def suggest(wanted: object, known: Iterable[object], what: str = "known names") 
     "known names: 'site', 'genus'"
     """
     names = [str(name) for name in known]
+    if not names:
+        return "there are none."
     close = difflib.get_close_matches(str(wanted), names, n=3, cutoff=0.6)
     if not close:
         lowered = {name.lower(): name for name in names}

@@ -25,7 +25,7 @@ ABOVE = ("#", "sep=")
 """What comments above a table begin with; Excel writes sep=; there."""
 
 NO_TEXT = {
-    b"PK\x03\x04": "a zip archive, as Excel workbooks are; save the sheet as CSV, or unpack it",
+    b"PK\x03\x04": "a zip archive, as Excel workbooks and saved models are; save the sheet as CSV",
     b"\xd0\xcf\x11\xe0": "an old Excel workbook; save the sheet as CSV",
     b"%PDF": "a PDF document; ask its authors for the table as CSV",
     b"\x1f\x8b": "compressed (gzip); give it a name that ends in .gz, or unpack it",
