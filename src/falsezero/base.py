@@ -35,7 +35,7 @@ from falsezero.inference.contract import Fit, Point, Steps
 from falsezero.inference.engine import optimise, settle_rows
 from falsezero.inference.progress import progress
 
-__all__ = ["FactorModel", "Interval", "StrOptions", "spawn_seeds"]
+__all__ = ["FactorModel", "Interval", "StrOptions", "checked_keep", "spawn_seeds"]
 
 _ROW_TOL = 1e-9
 _ROW_ITER = 1000
@@ -59,6 +59,23 @@ def spawn_seeds(random_state: Any, count: int) -> list[np.random.SeedSequence]:
     elif isinstance(random_state, np.random.RandomState):
         entropy = int(random_state.randint(2**31))
     return np.random.SeedSequence(entropy).spawn(count)
+
+
+def checked_keep(keep: Any, weights: np.ndarray) -> np.ndarray:
+    """The analyst's word P(u|k) as an array: one a component, or one a row and component.
+
+    >>> checked_keep([0, 1], np.ones((3, 2)))
+    array([0., 1.])
+    """
+    keep = np.asarray(keep, dtype=float)
+    if keep.shape not in (weights.shape[1:], weights.shape):
+        raise ValueError(
+            f"keep= needs one number per component ({weights.shape[1]}) or one per row and "
+            f"component {weights.shape}, but has shape {keep.shape}."
+        )
+    if not ((keep >= 0) & (keep <= 1)).all():
+        raise ValueError("keep= needs probabilities in [0, 1].")
+    return keep
 
 
 def _is_faster_dense(values: Any) -> bool:
@@ -215,17 +232,16 @@ class FactorModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         """
         if keep is None:
             return weights
-        keep = np.asarray(keep, dtype=float)
-        if keep.shape not in (weights.shape[1:], weights.shape):
-            raise ValueError(
-                f"keep= needs one number per component ({weights.shape[1]}) or one per row and "
-                f"component {weights.shape}, but has shape {keep.shape}."
-            )
-        if not ((keep >= 0) & (keep <= 1)).all() or not (keep > 0).any(axis=-1).all():
-            raise ValueError("keep= needs probabilities in [0, 1] and must keep some component.")
-        average = self.row_weights_.mean(axis=0) + np.finfo(float).tiny
-        kept = (weights + _TRACE * average) * keep
+        keep = checked_keep(keep, weights)
+        if not (keep > 0).any(axis=-1).all():
+            raise ValueError("keep= must keep some component: weights that add up go somewhere.")
+        kept = (weights + _TRACE * (self._average_weights + np.finfo(float).tiny)) * keep
         return kept * (weights.sum(axis=1, keepdims=True) / kept.sum(axis=1, keepdims=True))
+
+    @property
+    def _average_weights(self) -> np.ndarray:
+        """What is known of a row that nothing is known of."""
+        return self.row_weights_.mean(axis=0)
 
     def score(self, X: Any, y: Any = None) -> float:
         """Mean of `score_samples` over the rows; larger is better."""

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy import sparse
 from sklearn.base import clone
-from sklearn.exceptions import ConvergenceWarning
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.utils.estimator_checks import check_estimator
 
 import falsezero as fz
@@ -159,6 +159,22 @@ def test_the_callers_arrays_stay_as_they_are(name):
     np.testing.assert_allclose(model.objective_, tidy.objective_, rtol=1e-6, atol=1e-9)
     np.testing.assert_allclose(model.transform(untidy), tidy.transform(dense), atol=1e-3)
     assert untidy.indices.tolist() == [2, 1, 0, 1, 0]
+
+
+@pytest.mark.parametrize("name", OPTIMISED)
+@pytest.mark.parametrize("keep", [[1], [1, 1, -1], [1, 1, 2], [[1, 1, 1]], [1, np.nan, 1]])
+def test_a_word_on_components_that_makes_no_sense_is_refused(name, keep):
+    with pytest.raises(ValueError, match="keep="):
+        make(name, max_iter=3).fit(table()).reconstruct(table(), keep=keep)
+
+
+@pytest.mark.parametrize("name", OPTIMISED)
+def test_new_rows_are_drawn_with_the_models_own_seed(name):
+    with pytest.raises(NotFittedError):
+        make(name).sample(2)
+    model = make(name).fit(table())
+    np.testing.assert_array_equal(model.sample(5), model.sample(5))
+    assert not np.array_equal(model.sample(50), model.sample(50, random_state=1))
 
 
 cells = st.sampled_from([0.0, 1.0])

@@ -546,3 +546,18 @@ def test_a_saved_model_goes_on_where_it_was(tmp_path):
     np.testing.assert_array_equal(again.transform(counts), model.transform(counts))
     one, other = (m.partial_fit(counts).components_ for m in (model, again))
     np.testing.assert_array_equal(one, other)
+
+
+def test_components_can_be_removed_where_no_rows_were_kept():
+    known = DiscretePCA.from_components([[0.5, 0.5, 0.0], [0.0, 0.0, 1.0]], alpha=[0.1, 0.4])
+    np.testing.assert_allclose(known.reconstruct([[3, 2, 0]], keep=[0, 1]), [[0, 0, 1]], atol=1e-9)
+    batch = DiscretePCA(2, random_state=0).partial_fit(COUNTS)
+    assert np.isfinite(batch.reconstruct(COUNTS, keep=[1, 0])).all()
+
+
+def test_weights_of_a_dirichlet_have_no_rate():
+    theta = [[1.0, 0.0], [0.0, 1.0]]
+    model = DiscretePCA.from_components(theta, alpha=[2.0, 6.0], beta=[1.0, 100.0])
+    drawn = model.sample(2000, random_state=0)
+    # E[m] = alpha / sum alpha, with a standard error of 0.145 / sqrt(2000).
+    assert drawn[:, 0].mean() / 100 == pytest.approx(0.25, abs=0.013)

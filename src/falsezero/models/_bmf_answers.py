@@ -9,7 +9,7 @@ from scipy import sparse
 from scipy.special import logsumexp
 from sklearn.utils.validation import check_is_fitted
 
-from falsezero.base import FactorModel, spawn_seeds
+from falsezero.base import FactorModel, checked_keep, spawn_seeds
 from falsezero.data.table import Table
 from falsezero.data.validate import check_table
 from falsezero.models._bmf_likelihoods import LIKELIHOODS, Likelihood
@@ -138,15 +138,7 @@ class PosteriorAnswers(FactorModel):
 
     def reweigh(self, weights: np.ndarray, keep: Any = None) -> np.ndarray:
         """Row features times `keep`: a feature that is removed adds nothing."""
-        if keep is None:
-            return weights
-        keep = np.asarray(keep, dtype=float)
-        if keep.shape not in (weights.shape[1:], weights.shape):
-            raise ValueError(
-                f"keep= needs one number per component ({weights.shape[1]}) or one per row and "
-                f"component {weights.shape}, but has shape {keep.shape}."
-            )
-        return weights * keep
+        return weights if keep is None else weights * checked_keep(keep, weights)
 
     def _expected(self, weights: np.ndarray) -> np.ndarray:
         mean = self._observation.mean(weights @ self.components_)

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
+from sklearn.utils.validation import check_is_fitted
 
 from falsezero.backends import workers
 from falsezero.base import FactorModel, spawn_seeds
@@ -52,6 +53,13 @@ class CountModel(FactorModel):
         table[:, poisson] = weights @ self.components_[:, poisson]
         return table
 
+    @property
+    def _average_weights(self) -> np.ndarray:
+        if hasattr(self, "row_weights_"):
+            return super()._average_weights
+        # Theta came batch by batch, or from elsewhere: there is only the prior.
+        return self.alpha_ / (self.beta_ if self.family_.gamma else self.alpha_.sum())
+
     def _settle(self, blocks: Blocks, exposure: float = 1.0) -> np.ndarray:
         steps = KnownTheta(self.family_, blocks, self._hyper, exposure)
         point = steps.start(blocks, self.components_.T)
@@ -92,11 +100,16 @@ class CountModel(FactorModel):
         ----------
         length : int, array of shape (n_groups,) or None
             Tokens of each multinomial group in a row; None stands for 100.
+        random_state : int, Generator, RandomState or None
+            Seed of the draws; the model's own with None.
         """
-        rng = np.random.default_rng(spawn_seeds(random_state, 1)[0])
+        check_is_fitted(self)
+        seed = self.random_state if random_state is None else random_state
+        rng = np.random.default_rng(spawn_seeds(seed, 1)[0])
         family = self.family_
-        weights = rng.standard_gamma(self.alpha_, (n_samples, len(self.alpha_))) / self.beta_
-        weights = np.maximum(weights, 1e-100)
+        weights = rng.standard_gamma(self.alpha_, (n_samples, len(self.alpha_)))
+        # Normalised gammas are a Dirichlet only where they have one rate.
+        weights = np.maximum(weights / self.beta_ if family.gamma else weights, 1e-100)
         expected = self._expected(weights)
         lengths = np.broadcast_to(100 if length is None else length, (len(family.names),))
         rows = np.zeros(expected.shape)

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from falsezero.base import FactorModel, Interval, StrOptions
+from falsezero.base import FactorModel, Interval, StrOptions, checked_keep
 from falsezero.data.blocks import Block, Blocks
 from falsezero.inference import tree
 from falsezero.inference.contract import Fit, Point
@@ -234,4 +234,4 @@ class BernoulliNMF(InformationCriteria, EmpiricalBayes, FactorModel):
 
     def reweigh(self, weights: np.ndarray, keep: Any = None) -> np.ndarray:
         """Weights are no probabilities: `keep` multiplies them, and nothing is renormalised."""
-        return weights if keep is None else weights * np.asarray(keep, dtype=float)
+        return weights if keep is None else weights * checked_keep(keep, weights)

@@ -13,7 +13,7 @@ import numpy as np
 from scipy.special import expit, logit
 from sklearn.utils.validation import check_is_fitted
 
-from falsezero.base import FactorModel, Interval, StrOptions, spawn_seeds
+from falsezero.base import FactorModel, Interval, StrOptions, checked_keep, spawn_seeds
 from falsezero.data.blocks import Blocks
 from falsezero.data.tidy import Tidy
 from falsezero.inference.contract import Fit, Point
@@ -192,17 +192,7 @@ class NoisyOr(FactorModel):
         >>> NoisyOr.reweigh(np.array([[0.5, 0.8]]), keep=[0, 1])
         array([[0. , 0.8]])
         """
-        if keep is None:
-            return weights
-        keep = np.asarray(keep, dtype=float)
-        if keep.shape not in (weights.shape[1:], weights.shape):
-            raise ValueError(
-                f"keep= needs one number per source ({weights.shape[1]}) or one per row and "
-                f"source {weights.shape}, but has shape {keep.shape}."
-            )
-        if not ((keep >= 0) & (keep <= 1)).all():
-            raise ValueError("keep= needs probabilities in [0, 1].")
-        return weights * keep
+        return weights if keep is None else weights * checked_keep(keep, weights)
 
     # -- what is particular to binary sources ---------------------------------------------------
 
