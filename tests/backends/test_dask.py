@@ -193,13 +193,20 @@ def test_a_task_carries_its_rows_and_nothing_of_the_table(client, monkeypatch):
 
 def test_arrays_keep_their_place_between_workers():
     """A thing that moves on from worker to worker is aligned and writable where it arrives."""
-    thing = backend._Thing(np.arange(7.0), 56)
+    thing = backend._Thing(np.arange(7.0))
     buffers = []
     data = pickle.dumps(thing, protocol=5, buffer_callback=buffers.append)
     assert not buffers
     moved = pickle.loads(data)
     assert moved.value.flags.aligned
     assert moved.value.flags.writeable
+
+
+@pytest.mark.parametrize("table", [dense(0.1), few_ones(0.1)])
+def test_dask_knows_how_much_it_keeps(table):
+    shards = [list(Blocks.cut(table, block_rows=500))]
+    stored = table.size if isinstance(table, np.ndarray) else table.nnz
+    assert 9 * stored < sys.getsizeof(backend._Thing(shards)) < 20 * stored
 
 
 @pytest.mark.parametrize("name", ["aspect, missing", "aspect, sparse"])
@@ -302,14 +309,24 @@ def test_a_killed_driver_goes_on_to_the_same_answer(client, cluster, tmp_path):
     assert 1 < seen[0]["iteration"] < SETTINGS["max_iter"]
 
 
-def test_an_error_in_a_task_is_told_as_it_is(client):
+@pytest.mark.parametrize("error", [ZeroDivisionError, TimeoutError])
+def test_an_error_in_a_task_is_told_as_it_is(error, client):
+    def fail(shared, block):
+        raise shared("no")
+
     blocks = Blocks.cut(np.eye(4))
-    with (
-        fz.on_dask(client),
-        workers(None, 1) as run,
-        pytest.raises(ZeroDivisionError),
-    ):
-        run(partial(lambda one, block: one / 0, 1), blocks)
+    with fz.on_dask(client), workers(None, 1) as run, pytest.raises(error, match="no"):
+        run(partial(fail, error), blocks)
+
+
+def test_what_is_shared_twice_arrives_twice(client):
+    def three(left, right, block):
+        return left + right + block.shape[0]
+
+    thing = np.ones(2)
+    with fz.on_dask(client), workers(None, 1) as run:
+        (found,) = run(partial(three, thing, thing), Blocks.cut(np.eye(4)))
+    np.testing.assert_array_equal(found, [6.0, 6.0])
 
 
 def test_a_closed_client_is_refused(cluster):

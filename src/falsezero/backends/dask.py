@@ -82,7 +82,7 @@ class _OnDask:
     def __init__(self, client: Any, here: Run, timeout: float):
         _require_open(client)
         self.client, self.here, self.timeout = client, here, timeout
-        self.n_tasks = _TASKS_A_THREAD * sum(client.nthreads().values())
+        self.n_tasks = _TASKS_A_THREAD * max(1, sum(client.nthreads().values()))
         self.name = f"falsezero-{uuid4().hex[:12]}"
         self.sent: dict[Any, tuple[Any, Any]] = {}
         self.count = 0
@@ -121,42 +121,47 @@ class _OnDask:
                 future = self.client.submit(_Thing.unpack, data, key=self._new_name("data"))
                 known[identity] = (thing, future)
             self.sent[identity] = known[identity]
-        return [future for _, future in self.sent.values()]
+        return [known[_identity(thing)][1] for thing in things]
 
     def _new_name(self, kind: str) -> str:
         self.count += 1
         return f"{self.name}-{kind}-{self.count}"
 
     def _gather(self, tasks: list[Any]) -> list[bytes]:
+        try:
+            while not self._is_done(tasks):
+                _require_workers(self.client, self.timeout)
+            return self.client.gather(tasks)
+        except CancelledError:
+            raise RuntimeError(
+                "The Dask scheduler went away during the fit; start another and fit again, "
+                "with checkpoint= to go on where a fit was."
+            ) from None
+
+    def _is_done(self, tasks: list[Any]) -> bool:
         from distributed import wait
 
-        while True:
-            try:
-                wait(tasks, timeout=self.timeout)
-                return self.client.gather(tasks)
-            except TimeoutError:
-                _require_workers(self.client, self.timeout)
-            except CancelledError:
-                raise RuntimeError(
-                    "The Dask scheduler went away during the fit; start another and fit again, "
-                    "with checkpoint= to go on where a fit was."
-                ) from None
+        try:
+            wait(tasks, timeout=self.timeout)
+        except TimeoutError:
+            return False
+        return True
 
 
 class _Thing:
-    """Something that tasks share, and its size, which Dask wants to know of all that it keeps.
+    """Something that tasks share.
 
     It travels as bytes of our own making: arrays that Dask unpacks need not be writable nor lie at
     an address that suits their type, and BLAS would then take another path to other bits.
     """
 
-    def __init__(self, value: Any, size: int):
-        self.value, self.size = value, size
+    def __init__(self, value: Any):
+        self.value = value
 
     @classmethod
     def unpack(cls, data: bytes) -> _Thing:
         """The other end of a journey."""
-        return cls(pickle.loads(data), len(data))
+        return cls(pickle.loads(data))
 
     def __reduce__(self) -> tuple[Any, ...]:
         import cloudpickle
@@ -164,7 +169,9 @@ class _Thing:
         return _Thing.unpack, (cloudpickle.dumps(self.value),)
 
     def __sizeof__(self) -> int:
-        return self.size
+        from dask.sizeof import sizeof
+
+        return sizeof(self.value)
 
 
 def _identity(thing: Any) -> Any:
