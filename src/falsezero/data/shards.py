@@ -11,6 +11,7 @@ import numpy as np
 from scipy import sparse
 
 from falsezero.data.blocks import Block, Blocks
+from falsezero.data.table import sorted_out
 
 Check = Callable[[Any], Any]
 """What makes a checked table of floats, NaN where nothing was observed, of what a file holds."""
@@ -108,8 +109,7 @@ def _read(file: str, start: int, check: Check) -> Block:
     if file.endswith(".npy"):
         values = np.load(file, allow_pickle=False).astype(float, copy=False)
     else:
-        values = sparse.csr_array(sparse.load_npz(file), dtype=float)
-        values.sum_duplicates()
+        values = sorted_out(sparse.csr_array(sparse.load_npz(file), dtype=float))
     (block,) = Blocks.cut(check(values), block_rows=values.shape[0])
     return replace(block, start=start)
 

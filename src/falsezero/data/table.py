@@ -225,8 +225,21 @@ def canonical(values: Any) -> sp.csr_array:
     matrix: Any = sp.csr_array(_real(values) if sp.issparse(values) else _dense(values))
     if matrix.ndim != 2:
         raise DataError(f"A table has two dimensions, but the sparse array has {matrix.ndim}.")
-    matrix.sum_duplicates()
-    matrix.eliminate_zeros()
+    return sorted_out(matrix)
+
+
+def sorted_out(matrix: sp.csr_array) -> sp.csr_array:
+    """The same matrix with its columns in order, none of them twice, and no stored zeros.
+
+    What was handed in stays as it was: it is somebody else's, and may be read-only (joblib shares
+    large arrays between processes that way).
+    """
+    if not matrix.has_canonical_format:
+        matrix = matrix.copy()
+        matrix.sum_duplicates()
+    if not matrix.data.all():
+        matrix = matrix.copy()
+        matrix.eliminate_zeros()
     return matrix
 
 

@@ -10,7 +10,7 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from falsezero.data.shards import Shards
-from falsezero.data.table import Table
+from falsezero.data.table import Table, sorted_out
 
 _EXPECTED = {
     "binary": ("zeros and ones", "values above binarize= become ones, as in binarize=0.0"),
@@ -58,11 +58,7 @@ def check_table(
     if named is not None and reset:
         _keep_names(estimator, named, reset)
     if sparse.issparse(values):
-        values = sparse.csr_array(values)
-        if not values.has_canonical_format:
-            # The arrays are the caller's: it is a copy that is put in order.
-            values = values.copy()
-            values.sum_duplicates()
+        values = sorted_out(sparse.csr_array(values))
     return fit_for(values, kind, binarize, type(estimator).__name__)
 
 
@@ -106,10 +102,7 @@ def fit_for(values: Any, kind: str, binarize: float | None, name: str) -> Any:
             f"{opening}{name} needs {expected}, NaN for cells not observed, but found "
             f"{data[strange].flat[0]:g}; {mend}."
         )
-    if sparse.issparse(values) and (data == 0).any():
-        values = values.copy()
-        values.eliminate_zeros()
-    return values
+    return sorted_out(values) if sparse.issparse(values) else values
 
 
 def _binarized(values: Any, threshold: float) -> Any:
