@@ -181,19 +181,24 @@ class UnigramMixture(MixtureModel):
         return weights @ self.components_
 
     def reconstruct(self, X: Any, keep: Any = None) -> Any:
-        """Expected counts: the row's total, scaled up for cells not observed, times p(column)."""
-        blocks = self._blocks(X, reset=False)
-        settled = self._settle(blocks)
-        lengths = np.concatenate([self._lengths(b, settled[b.rows]) for b in blocks])
-        table = lengths[:, None] * self._expected(self.reweigh(settled, keep))
-        return self._labelled(table, X, getattr(X, "columns", None))
+        """Expected counts: under each component, the row's total times p(column).
 
-    def _lengths(self, block: Block, weights: np.ndarray) -> np.ndarray:
-        totals = _totals(block).ravel()
+        Where cells were not observed, a component that has its tokens there makes more of them: the
+        total is scaled up by what the component leaves for the observed columns.
+        """
+        blocks = self._blocks(X, reset=False)
+        weights = self.reweigh(self._settle(blocks), keep)
+        tokens = [weights[b.rows] * self._lengths(b) for b in blocks]
+        return self._labelled(
+            self._expected(np.concatenate(tokens)), X, getattr(X, "columns", None)
+        )
+
+    def _lengths(self, block: Block) -> np.ndarray:
+        """Expected tokens of each row under each component, columns not observed among them."""
         if block.missing is None:
-            return totals
-        seen = UnigramSteps._seen(block, Mixture(self.proportions_, self.components_))
-        return (weights * totals[:, None] / seen).sum(axis=1)
+            return _totals(block)
+        state = Mixture(self.proportions_, self.components_)
+        return _totals(block) / UnigramSteps._seen(block, state)
 
     @property
     def n_parameters_(self) -> int:
