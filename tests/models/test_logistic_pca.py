@@ -113,6 +113,18 @@ def test_scores_are_empirical_bayes():
     np.testing.assert_allclose(model.score_samples(X), empirical_bayes(atoms, X))
 
 
+@pytest.mark.parametrize("bias", [True, False])
+def test_free_parameters_are_directions_in_which_log_odds_can_move(bias):
+    X = some_table(n_rows=9, n_columns=8)
+    model = quietly(LogisticPCA(2, bias=bias, random_state=0, max_iter=20), X)
+    u, v = model.row_weights_, model.components_
+    moves = [np.outer(e, line) for e in np.eye(9) for line in v]
+    moves += [np.outer(line, e) for e in np.eye(8) for line in u.T]
+    moves += [np.outer(np.ones(9), e) for e in np.eye(8) if bias]
+    rank = np.linalg.matrix_rank(np.array(moves).reshape(-1, 72))
+    assert model.n_parameters_ == rank
+
+
 def test_loadings_are_orthogonal_and_ordered():
     model = LogisticPCA(3, random_state=0, ridge=0.1).fit(some_table())
     gram = model.components_ @ model.components_.T

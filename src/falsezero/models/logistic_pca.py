@@ -263,10 +263,13 @@ class LogisticPCA(InformationCriteria, EmpiricalBayes, FactorModel):
 
     @property
     def n_parameters_(self) -> int:
-        """Free parameters of the fit: (N + T) K - K^2 (a K x K map is free to choose), T biases."""
+        """Free parameters of the fit: (N + T) K - K^2 (a K x K map is free to choose).
+
+        Biases add T and take K away: a shift of all row weights is a bias too.
+        """
         k, n_columns = self.components_.shape
         free = (len(self.row_weights_) + n_columns) * k - k * k
-        return free + n_columns * self.bias
+        return free + (n_columns - k) * self.bias
 
     def reweigh(self, weights: np.ndarray, keep: Any = None) -> np.ndarray:
         """Weights are no probabilities: `keep` multiplies them, and nothing is renormalised."""
