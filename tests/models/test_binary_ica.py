@@ -268,3 +268,9 @@ def test_single_precision_agrees(holed):
 @parametrize_with_checks([BinaryICA(2, inference="em", binarize=0.0, max_iter=50, tol=1e-3)])
 def test_scikit_learn_contract(estimator, check):
     check(estimator)
+
+
+def test_a_fit_leaves_nothing_of_the_last_one():
+    X = np.eye(6)
+    model = BinaryICA(2, random_state=0).fit(X)
+    assert not hasattr(model.set_params(inference="em").fit(X), "gamma_")

@@ -561,3 +561,11 @@ def test_weights_of_a_dirichlet_have_no_rate():
     drawn = model.sample(2000, random_state=0)
     # E[m] = alpha / sum alpha, with a standard error of 0.145 / sqrt(2000).
     assert drawn[:, 0].mean() / 100 == pytest.approx(0.25, abs=0.013)
+
+
+def test_a_fit_leaves_nothing_of_the_last_one():
+    model = DiscretePCA(2, random_state=0, warmup=2, n_draws=2, thin=1).fit(COUNTS)
+    model.set_params(inference="gibbs").fit(COUNTS)
+    assert not hasattr(model, "word_shape_")
+    model.set_params(inference="em").fit(COUNTS)
+    assert not hasattr(model, "chains_")
