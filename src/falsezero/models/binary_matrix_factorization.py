@@ -30,9 +30,6 @@ from falsezero.models._bmf_state import Cells, Priors
 
 __all__ = ["BinaryMatrixFactorization", "Draw", "Prediction"]
 
-_NEW_ROW_DRAWS = 12
-"""Draws over which predictions for new rows are averaged."""
-
 
 class BinaryMatrixFactorization(PosteriorAnswers):
     """Binary features of rows and of columns, as many as the table wants, by Markov chains.
@@ -59,7 +56,8 @@ class BinaryMatrixFactorization(PosteriorAnswers):
     split_merge : int, default=1
         Split or merge proposals on each side in a sweep.
     row_concentration, column_concentration, weight_prior, noise_prior : (shape, rate)
-        Gamma hyperpriors of alpha, lambda, phi and theta (section 2).
+        Gamma hyperpriors of alpha, lambda, phi and theta (section 2). For counts, whose weights are
+        exponential, the rate of `weight_prior` is meant in units of the table's mean count.
     binarize : float or None, default=None
         Logistic only: values above become ones.
     callback : callable or None
