@@ -299,6 +299,14 @@ def test_parameters_are_checked(saved: bytes, tmp_path: Path) -> None:
     assert "damaged" in _refusal(_forged(saved, params=params | {"evil": 1}), tmp_path)
 
 
+@pytest.mark.parametrize("name", ["checkpoint", "callback"])
+def test_a_file_cannot_choose_what_a_later_fit_writes(
+    name: str, saved: bytes, tmp_path: Path
+) -> None:
+    params = json.loads(_members(saved)["meta.json"])["params"] | {name: "/elsewhere"}
+    assert f"sets {name}=" in _refusal(_forged(saved, params=params), tmp_path)
+
+
 def test_a_tuple_that_the_model_does_not_know(saved: bytes, tmp_path: Path) -> None:
     learnt = json.loads(_members(saved)["meta.json"])["learnt"]
     learnt["extra_"] = {"#": "named", "type": "Popen", "items": ["true"]}

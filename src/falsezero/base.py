@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from abc import abstractmethod
 from collections.abc import Iterator
 from functools import partial
@@ -10,6 +9,7 @@ from numbers import Integral, Real
 from os import PathLike
 from typing import Any
 
+import joblib
 import numpy as np
 from scipy import sparse
 from sklearn.base import (
@@ -30,7 +30,7 @@ from falsezero.data.blocks import Block, Blocks
 from falsezero.data.shards import Shards
 from falsezero.data.table import Table
 from falsezero.data.validate import check_table, fit_for
-from falsezero.inference.checkpoint import Checkpoint
+from falsezero.inference.checkpoint import Checkpoint, fingerprint_of
 from falsezero.inference.contract import Fit, Point, Steps
 from falsezero.inference.engine import optimise, settle_rows
 from falsezero.inference.progress import progress
@@ -184,13 +184,8 @@ class FactorModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         path = self.checkpoint
         if path is None:
             return None
-        params = self.get_params(deep=False)
-        for name in ("n_jobs", "verbose", "callback", "checkpoint"):
-            params.pop(name, None)
-        totals, observed = blocks.column_counts
-        said = f"{type(self).__name__}{sorted(params.items())}{blocks.shape}"
-        digest = hashlib.sha256(said.encode() + totals.tobytes() + observed.tobytes())
-        return Checkpoint(path, digest.hexdigest())
+        cells = [joblib.hash(block.arrays) for block in blocks]
+        return Checkpoint(path, fingerprint_of(self, blocks.shape, cells))
 
     # -- using ----------------------------------------------------------------------------------
 

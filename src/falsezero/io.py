@@ -26,7 +26,7 @@ from falsezero import __version__
 from falsezero.data.errors import DataError, FileReadError
 from falsezero.data.files import find_file
 from falsezero.data.tidy import Tidy
-from falsezero.inference.checkpoint import write_atomically
+from falsezero.inference.checkpoint import check_target, write_atomically
 from falsezero.models import MODELS, model_class
 
 __all__ = ["check_target", "load", "save"]
@@ -103,26 +103,6 @@ def load(path: str | os.PathLike[str]) -> Any:
     except Exception:
         # A file can be broken in more ways than can be listed, and they all mean the same.
         raise FileReadError(f"{file} is damaged or cut off; save the model again.") from None
-
-
-def check_target(path: str | os.PathLike[str]) -> Path:
-    """Check that a file could be written here, so that hours of fitting do not end in an error.
-
-    >>> check_target("no such folder/model.fz")
-    Traceback (most recent call last):
-    ...
-    falsezero.data.errors.FileReadError: There is no folder 'no such folder' to write model.fz in.
-    """
-    target = Path(path)
-    if target.is_dir():
-        raise FileReadError(f"{target} is a folder; name a file to write.")
-    if target.exists() and not target.is_file():
-        raise FileReadError(f"{target} is a device, which a file must not replace.")
-    if not target.parent.is_dir():
-        raise FileReadError(f"There is no folder '{target.parent}' to write {target.name} in.")
-    if not os.access(target.parent, os.W_OK):
-        raise FileReadError(f"{target} may not be written: permission denied.")
-    return target
 
 
 # -- writing ----------------------------------------------------------------------------------
@@ -310,6 +290,10 @@ def _rebuild(file: Path, meta: dict[str, Any], arrays: list[np.ndarray]) -> Any:
         raise FileReadError(
             f"{file} holds a model {str(meta['model'])[:40]!r} that this falsezero does not have."
         )
+    strange = [name for name in _NOT_KEPT if meta["params"].get(name) is not None]
+    if strange:
+        # A file must not choose where a later fit writes and deletes.
+        raise FileReadError(f"{file} sets {strange[0]}=, which falsezero never saves.")
     kind = model_class(meta["model"])
     tuples = _named_tuples(kind)
     model = kind(**{k: _unpack(v, arrays, tuples) for k, v in meta["params"].items()})

@@ -116,3 +116,69 @@ def test_writing_is_all_or_nothing(tmp_path, monkeypatch):
         write_atomically(path, b"new")
     assert path.read_bytes() == b"old"
     assert list(tmp_path.iterdir()) == [path]
+
+
+def interrupted(path, table, monkeypatch):
+    """A checkpoint of a fit that was stopped on its way."""
+    monkeypatch.setattr(module.Checkpoint.__init__, "__defaults__", (0.0,))
+
+    def stop(row):
+        if row["iteration"] == 20:
+            raise Killed
+
+    with pytest.raises(Killed):
+        model(checkpoint=path, callback=stop).fit(table)
+
+
+@pytest.mark.parametrize("as_given", [fz.Table.to_numpy, lambda table: table.values])
+def test_the_same_rows_in_another_order_are_another_table(table, tmp_path, monkeypatch, as_given):
+    path = tmp_path / "fit.ckpt"
+    monkeypatch.setattr("falsezero.base._SMALL", 0)
+    X = as_given(table)
+    interrupted(path, X, monkeypatch)
+    with pytest.raises(ValueError, match="another table"):
+        model(checkpoint=path).fit(X[::-1])
+    model(checkpoint=path).fit(X)
+    assert not path.exists()
+
+
+def test_a_seed_of_any_kind_is_known_again(table, tmp_path, monkeypatch):
+    monkeypatch.setattr(module.Checkpoint.__init__, "__defaults__", (0.0,))
+    path = tmp_path / "fit.ckpt"
+    for seed in (np.random.default_rng, np.random.RandomState):
+        settings = {"n_init": 3, "tol": 1e-8}
+        seen = []
+
+        def stop(row, seen=seen):
+            seen.append(row)
+            if len(seen) == 20:
+                raise Killed
+
+        fit = fz.AspectBernoulli(
+            3, random_state=seed(5), checkpoint=path, callback=stop, **settings
+        )
+        with pytest.raises(Killed):
+            fit.fit(table)
+        again = fz.AspectBernoulli(3, random_state=seed(5), checkpoint=path, **settings).fit(table)
+        whole = fz.AspectBernoulli(3, random_state=seed(5), **settings).fit(table)
+        assert again.objective_ == whole.objective_
+
+
+@pytest.mark.parametrize("meta", ["[]", "7", '{"fingerprint": 1}', "not json"])
+def test_odd_files_are_refused_and_kept(table, tmp_path, meta):
+    path = tmp_path / "odd.npz"
+    np.savez(path, meta=np.array(meta), current1=np.eye(2))
+    with pytest.raises(ValueError, match="not a checkpoint"):
+        model(checkpoint=path).fit(table)
+    assert path.exists()
+    lone = tmp_path / "lone.npy"
+    np.save(lone, np.eye(2))
+    with pytest.raises(ValueError, match="not a checkpoint"):
+        model(checkpoint=lone).fit(table)
+
+
+def test_a_folder_that_is_not_there_is_noticed_before_the_fit(table, tmp_path):
+    rows = []
+    with pytest.raises(OSError, match="There is no folder"):
+        model(checkpoint=tmp_path / "none" / "fit.ckpt", callback=rows.append).fit(table)
+    assert not rows

@@ -53,6 +53,18 @@ class Block:
         return sum(dense) + sum(p.data.nbytes + p.indices.nbytes + p.indptr.nbytes for p in rest)
 
     @property
+    def arrays(self) -> list[np.ndarray]:
+        """All that the block holds, as plain arrays."""
+        parts: list[Any] = [part for part in (self.values, self.missing) if part is not None]
+        return [
+            array
+            for part in parts
+            for array in (
+                (part.indptr, part.indices, part.data) if sparse.issparse(part) else (part,)
+            )
+        ]
+
+    @property
     def shape(self) -> tuple[int, int]:
         """Rows and columns of the block."""
         return self.values.shape  # type: ignore[return-value]

@@ -12,8 +12,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import joblib
 import numpy as np
 
+from falsezero.data.errors import FileReadError
 from falsezero.inference import tree
 from falsezero.inference.contract import Fit, Iteration, Point
 from falsezero.inference.monitor import Monitor
@@ -34,6 +36,44 @@ def write_atomically(path: str | os.PathLike[str], data: bytes) -> None:
         raise
 
 
+def check_target(path: str | os.PathLike[str]) -> Path:
+    """Check that a file could be written here, so that hours of fitting do not end in an error.
+
+    >>> check_target("no such folder/model.fz")
+    Traceback (most recent call last):
+    ...
+    falsezero.data.errors.FileReadError: There is no folder 'no such folder' to write model.fz in.
+    """
+    target = Path(path)
+    if target.is_dir():
+        raise FileReadError(f"{target} is a folder; name a file to write.")
+    if target.exists() and not target.is_file():
+        raise FileReadError(f"{target} is a device, which a file must not replace.")
+    if not target.parent.is_dir():
+        raise FileReadError(f"There is no folder '{target.parent}' to write {target.name} in.")
+    if not os.access(target.parent, os.W_OK):
+        raise FileReadError(f"{target} may not be written: permission denied.")
+    return target
+
+
+IDLE = ("n_jobs", "verbose", "callback", "checkpoint")
+"""Settings of a model that do not change its answer."""
+
+
+def fingerprint_of(model: Any, *more: Any, forget: tuple[str, ...] = IDLE) -> str:
+    """Tells one fit from another: by the model, those settings that change its answer, and more.
+
+    Arrays count with all their values, and nothing depends on where in memory something is.
+
+    >>> from sklearn.decomposition import NMF
+    >>> fingerprint_of(NMF(2)) == fingerprint_of(NMF(2, verbose=1)) != fingerprint_of(NMF(3))
+    True
+    """
+    params = model.get_params(deep=False)
+    settings = {name: value for name, value in params.items() if name not in forget}
+    return str(joblib.hash((type(model).__name__, settings, *more)))
+
+
 class Checkpoint:
     """A file that holds a fit in progress: the best restart so far and the current one.
 
@@ -49,7 +89,7 @@ class Checkpoint:
     """
 
     def __init__(self, path: str | os.PathLike[str], fingerprint: str, every: float = 10.0):
-        self.path = Path(path)
+        self.path = check_target(path)
         self.fingerprint = fingerprint
         self.every = every
         self._last = time.monotonic()
@@ -115,10 +155,13 @@ class Checkpoint:
     def _read(self) -> None:
         try:
             with np.load(self.path, allow_pickle=False) as archive:
-                meta = json.loads(str(archive["meta"]))
+                meta = dict(json.loads(str(archive["meta"])))
                 names = [name for name in archive.files if name != "meta"]
-                leaves = {name: archive[name] for name in names}
-        except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
+                leaves = {
+                    kind: [archive[f"{kind}{i}"] for i in range(sum(kind in n for n in names))]
+                    for kind in self._leaves
+                }
+        except (OSError, ValueError, TypeError, KeyError, EOFError, zipfile.BadZipFile) as error:
             raise ValueError(
                 f"{self.path} is not a checkpoint of falsezero; "
                 "give checkpoint= another name or delete the file."
@@ -128,7 +171,4 @@ class Checkpoint:
                 f"{self.path} is a checkpoint of another table or of other settings; "
                 "give checkpoint= another name or delete the file."
             )
-        self._meta = meta
-        for kind in self._leaves:
-            count = sum(name.startswith(kind) for name in leaves)
-            self._leaves[kind] = [leaves[f"{kind}{i}"] for i in range(count)]
+        self._meta, self._leaves = meta, leaves
