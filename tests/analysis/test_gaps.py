@@ -115,7 +115,7 @@ def test_nothing_asked_for_gives_an_empty_list(case):
     _, X, model = case
     assert len(fz.explain(model, X, rows=[])) == 0
     assert len(fz.expand(model, X, rows=[])) == 0
-    assert len(fz.false_absences(model, X, min_probability=1.1)) == 0
+    assert len(fz.false_absences(model, X, min_probability=1.0)) == 0
     assert len(fz.false_absences(model, X, n=0)) == 0
     with pytest.raises(ValueError, match="n=-3 is not a number of cells"):
         fz.false_absences(model, X, n=-3)
