@@ -80,6 +80,16 @@ def test_a_model_that_needs_every_cell_is_sent_to_rows():
     assert fz.select(model, counts, [2], "rows", n_splits=2).best == 2
 
 
+def test_what_is_no_model_and_no_number(table):
+    with pytest.raises(TypeError, match=r"such as AspectBernoulli\(\), but the class NoisyOr was"):
+        fz.select(fz.NoisyOr, table)
+    with pytest.raises(TypeError, match="but 'plsa' was given"):
+        fz.compare(["plsa"], table)
+    with pytest.raises(ValueError, match="n_components='2-5' names no candidate; give whole numb"):
+        fz.select(fz.BernoulliMixture(), table, "2-5")
+    assert fz.select(fz.BernoulliMixture(), table, 2, "bic").best == 2
+
+
 def test_more_components_than_the_table_can_tell_apart(table):
     with pytest.warns(UserWarning, match="17 components are more than a table of 120 × 16 cells"):
         fz.select(fz.AspectBernoulli(max_iter=2), table, [2, 17], "aic", random_state=0)

@@ -28,6 +28,12 @@ def few_ones():
     return table
 
 
+def counts():
+    table = few_ones()
+    table.data[:] = 1 + np.arange(table.nnz) % 3
+    return table
+
+
 def in_files(table, folder, size):
     files = []
     for start in range(0, table.shape[0], size):
@@ -49,6 +55,8 @@ CASES = {
     "noisy-or": (fz.NoisyOr(**SETTINGS), few_ones()),
     "mixture": (fz.BernoulliMixture(**SETTINGS), dense()),
     "logistic": (fz.LogisticPCA(**SETTINGS), dense()),
+    "plsa": (fz.PLSA(**SETTINGS), counts()),
+    "unigram": (fz.UnigramMixture(**SETTINGS), counts()),
     "nmf": (fz.BernoulliNMF(**SETTINGS), dense()),
 }
 

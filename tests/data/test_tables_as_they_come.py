@@ -5,7 +5,9 @@ import zipfile
 import numpy as np
 import pandas as pd
 import pytest
+import scipy.sparse as sp
 
+import falsezero as fz
 from falsezero.data.errors import DataError
 from falsezero.data.read import as_table, read
 from falsezero.data.table import Table
@@ -183,6 +185,29 @@ def test_places_in_anndata_files(tmp_path):
     anndata.AnnData(found).write_h5ad(tmp_path / "t.h5ad")
     with pytest.raises(DataError, match=r"t\.h5ad row 'Sansan', column 'Sus' holds 3"):
         read(tmp_path / "t.h5ad")
+
+
+def test_empty_cells_of_a_frame_are_asked_about_too():
+    presences = pd.DataFrame(np.where(VALUES, 1, NAN), ROWS, COLUMNS)
+    with pytest.warns(UserWarning, match=r"not a single 0; if an empty cell means absent, fill it"):
+        assert as_table(presences).n_missing == 6
+    assert as_table(presences.fillna(0)) == TABLE
+
+
+def test_models_send_labelled_frames_to_as_table():
+    frame = pd.DataFrame(VALUES, columns=COLUMNS).assign(site=ROWS)
+    with pytest.raises(ValueError, match="'Sansan': make a Table of the DataFrame with falsezero"):
+        fz.BernoulliMixture(1).fit(frame)
+    anndata = pytest.importorskip("anndata")
+    with pytest.raises(ValueError, match=r"make a Table of the AnnData with falsezero\.as_table"):
+        fz.BernoulliMixture(1).fit(anndata.AnnData(sp.csr_matrix(1.0 * VALUES)))
+
+
+def test_addresses_and_wrong_marks(tmp_path):
+    with pytest.raises(DataError, match="is an address, not a file; download it first"):
+        read("https://example.org/finds.csv")
+    with pytest.raises(DataError, match=r"marks= says what texts mean, as in \{'P': 1\}, but is"):
+        read(written(tmp_path / "t.csv", lines()), marks=["P"])
 
 
 def test_a_packed_file_is_not_guessed_at(tmp_path):

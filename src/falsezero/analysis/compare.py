@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from scipy.stats import ranksums, wilcoxon
 
-from falsezero.analysis.protocol import CRITERIA, Plan, planned, run, summarise
+from falsezero.analysis.protocol import CRITERIA, Plan, check_model, planned, run, summarise
 from falsezero.data.tidy import Tidy
 
 __all__ = ["Comparison", "compare"]
@@ -94,6 +94,8 @@ def compare(
     if not named:
         raise ValueError("compare() needs at least one model.")
     candidates = list(named.values())
+    for candidate in candidates:
+        check_model(candidate)
     plan, memory = planned(table, candidates, criterion, n_splits, random_state, checkpoint)
     plan = plan._replace(names=list(named))
     outcomes = run(plan, n_jobs=n_jobs, memory=memory, verbose=verbose)
@@ -110,6 +112,7 @@ def compare(
 def _named(models: Sequence[Any]) -> dict[str, Any]:
     names: dict[str, Any] = {}
     for model in models:
+        check_model(model)
         components = model.get_params().get("n_components")
         name = type(model).__name__ + ("" if components is None else f"({components})")
         unique, number = name, 2

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from falsezero.analysis.noise import check_convex, resolve_keep
+from falsezero.analysis.noise import check_convex, check_probability, resolve_keep
 from falsezero.data.errors import DataError
 from falsezero.data.labels import find_label
 from falsezero.data.tidy import Tidy
@@ -216,6 +216,7 @@ def _doubtful(
         raise ValueError(
             f"n={n} is not a number of cells to list; give n=10, say, or leave it out."
         )
+    check_probability("min_probability", min_probability)
     row_labels, column_labels = labels_of(model, table)
     parts, number = [], 0
     for tile in _tiles(model, table, keep, value):

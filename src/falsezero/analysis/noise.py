@@ -128,6 +128,20 @@ def check_convex(model: Any) -> None:
         )
 
 
+def check_probability(name: str, value: float) -> None:
+    """Refuse percentages and the like where a probability belongs.
+
+    >>> check_probability("threshold", 50)
+    Traceback (most recent call last):
+    ...
+    ValueError: threshold=50 is no probability; give a number from 0 to 1, as in threshold=0.5.
+    """
+    if not 0 <= value <= 1:
+        raise ValueError(
+            f"{name}={value:g} is no probability; give a number from 0 to 1, as in {name}=0.5."
+        )
+
+
 def resolve_keep(model: Any, keep: Any = None) -> np.ndarray:
     """P(u|k) as given, or 0 for the phantoms and 1 for the rest."""
     if keep is not None:
@@ -206,6 +220,7 @@ def denoise(model: Any, table: Any, *, keep: Any = None, threshold: float = 0.5)
     >>> clean.probability.shape, clean.binary.is_binary
     ((50, 10), True)
     """
+    check_probability("threshold", threshold)
     keep = resolve_keep(model, keep)
     if getattr(model, "_kind", None) != "binary":
         raise TypeError(

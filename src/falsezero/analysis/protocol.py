@@ -105,6 +105,13 @@ class Plan(NamedTuple):
         }
 
 
+def check_model(model: Any) -> None:
+    """Refuse classes and names where a model belongs."""
+    if isinstance(model, type) or not hasattr(model, "get_params"):
+        given = f"the class {model.__name__}" if isinstance(model, type) else repr(model)
+        raise TypeError(f"A model is needed, such as AspectBernoulli(), but {given} was given.")
+
+
 def in_sample(model: Any, criterion: str) -> float:
     """AIC, BIC or the evidence (bound) of a fitted model."""
     if criterion == "evidence":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -10,10 +11,10 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from falsezero.analysis.protocol import CRITERIA, planned, run, summarise
+from falsezero.analysis.protocol import CRITERIA, check_model, planned, run, summarise
 from falsezero.data.tidy import Tidy
 
-__all__ = ["Selection", "select", "too_many"]
+__all__ = ["Selection", "numbers_of", "select", "too_many"]
 
 
 @dataclass(frozen=True)
@@ -55,7 +56,7 @@ class Selection:
 def select(
     model: Any,
     table: Any,
-    n_components: Iterable[int] = range(2, 9),
+    n_components: int | Iterable[int] = range(2, 9),
     criterion: str = "cells",
     *,
     n_init: int | None = None,
@@ -72,7 +73,7 @@ def select(
     model : estimator
         With the settings that all candidates share; it is copied, not fitted.
     table : Table, array, sparse array or data frame
-    n_components : iterable of int
+    n_components : int or iterable of int
         The candidates.
     criterion : {"cells", "rows", "aic", "bic", "evidence"}
         "cells" hides part of the observed cells at a time and takes the mean log probability of
@@ -139,14 +140,32 @@ def too_many(n_components: int, shape: tuple[int, int]) -> str:
     )
 
 
-def _candidates(model: Any, n_components: Iterable[int], n_init: int | None) -> list[Any]:
+def _candidates(model: Any, n_components: int | Iterable[int], n_init: int | None) -> list[Any]:
+    check_model(model)
     params = model.get_params()
     if "n_components" not in params:
         raise ValueError(
             f"{type(model).__name__} has no n_components to choose; compare models with compare()."
         )
     restarts = {} if n_init is None or "n_init" not in params else {"n_init": n_init}
-    found = [clone(model).set_params(n_components=int(k), **restarts) for k in n_components]
-    if not found:
-        raise ValueError("n_components= names no candidate; give whole numbers, as in range(2, 9).")
-    return found
+    numbers = numbers_of(n_components)
+    return [clone(model).set_params(n_components=number, **restarts) for number in numbers]
+
+
+def numbers_of(n_components: Any) -> list[int]:
+    """Numbers of components to choose from, one or several.
+
+    >>> numbers_of(3), numbers_of(range(2, 5))
+    ([3], [2, 3, 4])
+    """
+    several = n_components if isinstance(n_components, Iterable) else [n_components]
+    try:
+        numbers = [operator.index(number) for number in several]
+    except TypeError:
+        numbers = []
+    if not numbers:
+        raise ValueError(
+            f"n_components={n_components!r} names no candidate; give whole numbers, as in "
+            "range(2, 9)."
+        )
+    return numbers

@@ -38,6 +38,8 @@ class Cells(dict[str, float]):
 
     def __init__(self, marks: Mapping[str, Any] | None = None, decimal: str = ".") -> None:
         super().__init__()
+        if not isinstance(marks or {}, Mapping):
+            raise DataError(f"marks= says what texts mean, as in {{'P': 1}}, but is {marks!r}.")
         self.decimal = decimal
         self.marks = {
             str(text).strip().lower(): _meant(text, means) for text, means in (marks or {}).items()

@@ -13,7 +13,7 @@ from falsezero.data.errors import DataError, suggest
 from falsezero.data.labels import as_labels
 from falsezero.data.table import Table, canonical, cell_of
 
-__all__ = ["KINDS", "Raw", "admit"]
+__all__ = ["KINDS", "Raw", "admit", "only_ones_and_gaps"]
 
 KINDS = ("binary", "count", "real")
 
@@ -73,6 +73,15 @@ kind='count' to keep counts.
         value = float(matrix.data[entry])
         raise DataError(_sentence(place(row, column), value, kind, raw.hint(column, value)))
     return Table(matrix, rows, columns, name)
+
+
+def only_ones_and_gaps(values: Any) -> bool:
+    """Whether cells are unknown or count something, none zero: unknown may well mean absent."""
+    if not sp.issparse(values) or values.nnz < np.prod(values.shape):
+        return False
+    known = values.data[~np.isnan(values.data)]
+    counts = bool(np.all((known > 0) & (known == np.floor(known))))
+    return 0 < known.size < values.data.size and counts
 
 
 def _binarize(matrix: Any, threshold: float) -> Any:

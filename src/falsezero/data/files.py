@@ -19,6 +19,8 @@ __all__ = ["find_file", "located", "read_h5ad", "read_mtx", "read_npy", "read_np
 def find_file(path: Any) -> Path:
     """Check that a path names a file that can be opened, and say so when it does not."""
     found = Path(path)
+    if "://" in str(path):
+        raise MissingFileError(f"{path} is an address, not a file; download it first.")
     try:
         with open(found, "rb"):
             return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import narwhals as nw
@@ -10,7 +11,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from falsezero.data.cells import Cells, NotANumber
-from falsezero.data.checks import Raw
+from falsezero.data.checks import Raw, only_ones_and_gaps
 from falsezero.data.errors import DataError, suggest
 from falsezero.data.labels import number_the_rows, tidy_labels
 from falsezero.data.pairs import Pairs, encode
@@ -48,6 +49,12 @@ def wide_frame(frame: nw.DataFrame[Any], index: Any, source: str = "The frame") 
     if values is None:
         columns = [_numbers(column, source, rows) for column in series.values()]
         values = _stack(columns, len(frame))
+    if only_ones_and_gaps(values):
+        warnings.warn(
+            f"{source} holds ones and cells not observed but not a single 0; if an empty cell "
+            "means absent, fill it with 0 first, as in frame.fillna(0).",
+            stacklevel=4,
+        )
 
     def hint(column: int, value: float) -> list[str]:
         may_name = column == 0 and index is None and rows is None

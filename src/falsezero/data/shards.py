@@ -20,9 +20,10 @@ Check = Callable[[Any], Any]
 class Shards:
     """A table in files, one below the other, of which few rows are ever in memory.
 
-    Models that are fitted by optimisation take it wherever they take a table: each file becomes one
-    block. In one process every pass reads the files anew; within `falsezero.on_dask` each worker
-    reads its own files once and keeps them, so they must be where the workers can read them too.
+    All models but `DiscretePCA` and the samplers take it wherever they take a table: each file
+    becomes one block. In one process every pass reads the files anew; within `falsezero.on_dask`
+    each worker reads its own files once and keeps them, so they must be where the workers can read
+    them too. (`NoisyOr`, `PLSA` and `UnigramMixture` do gather all ones in this process.)
 
     Parameters
     ----------

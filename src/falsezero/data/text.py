@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from falsezero.data.cells import NotANumber, is_number
-from falsezero.data.checks import Raw
+from falsezero.data.checks import Raw, only_ones_and_gaps
 from falsezero.data.errors import DataError, suggest
 from falsezero.data.labels import first_duplicate, number_the_rows
 from falsezero.data.lines import Record, TextFile
@@ -159,11 +159,8 @@ class _Wide:
                 f"{source} has one field a line where fields end at {self.file.cut!r}; pass "
                 "delimiter= to say what separates them."
             )
-        data = self.matrix.data
-        known = data[~np.isnan(data)]
-        is_unclear = data.size == np.prod(self.matrix.shape) and known.size < data.size
-        is_counted = known.size > 0 and bool(np.all((known > 0) & (known == np.floor(known))))
-        if is_unclear and is_counted and "" not in self.cells.marks and "" in self.cells:
+        is_asked = "" in self.cells and "" not in self.cells.marks
+        if is_asked and only_ones_and_gaps(self.matrix):
             raise DataError(
                 f"{source} has empty cells but not a single 0: pass marks={{'': 0}} if an empty "
                 "cell means absent, or marks={'': None} if nobody looked there."

@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from falsezero.data.shards import Shards
 from falsezero.data.table import Table, sorted_out
 
+_UNREADABLE = ("could not convert string to float", "setting an array element")
 _EXPECTED = {
     "binary": ("zeros and ones", "values above binarize= become ones, as in binarize=0.0"),
     "weight": ("numbers from zero up", "leave negative ones out"),
@@ -46,15 +47,23 @@ def check_table(
         if named is not None:
             # A table's names are compared here, which scikit-learn cannot know.
             warnings.filterwarnings("ignore", "X does not have valid feature names")
-        values = validate_data(
-            estimator,
-            X if named is None else named.values,
-            reset=reset,
-            accept_sparse="csr",
-            dtype=[np.float64, np.float32],
-            ensure_all_finite="allow-nan",
-            skip_check_array=False,
-        )
+        try:
+            values = validate_data(
+                estimator,
+                X if named is None else named.values,
+                reset=reset,
+                accept_sparse="csr",
+                dtype=[np.float64, np.float32],
+                ensure_all_finite="allow-nan",
+                skip_check_array=False,
+            )
+        except ValueError as problem:
+            if isinstance(X, np.ndarray) or not str(problem).startswith(_UNREADABLE):
+                raise
+            raise ValueError(
+                f"{problem}: make a Table of the {type(X).__name__} with falsezero.as_table first, "
+                "which takes text for row labels or marks."
+            ) from None
     if named is not None and reset:
         _keep_names(estimator, named, reset)
     if sparse.issparse(values):

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from falsezero.analysis.selection import too_many
+from falsezero.analysis.selection import numbers_of, too_many
 from falsezero.data.read import as_table
 from falsezero.data.table import Table
 from falsezero.data.tidy import Tidy
@@ -99,7 +99,7 @@ def write_report(
     target = check_target(path)
     labelled = table if isinstance(table, Table) else as_table(table)
     numbers = _candidates(labelled) if n_components is None else n_components
-    numbers = [numbers] if isinstance(numbers, int) else list(numbers)
+    numbers = numbers_of(numbers)
     _check(labelled, numbers, image_shape)
     found = study(
         labelled,
