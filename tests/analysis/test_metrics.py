@@ -156,3 +156,55 @@ def test_match_refuses_other_columns():
         match_components(np.ones((2, 3)), np.ones((2, 4)))
     with pytest.raises(ValueError, match="one number per reference"):
         match_components(np.ones((2, 3)), np.ones((2, 3)), [1.0])
+
+
+def test_cells_not_observed_are_not_judged():
+    clean = (rng.random((20, 30)) < 0.4).astype(float)
+    spoilt = clean * (rng.random(clean.shape) < 0.7)
+    restored = rng.random(clean.shape)
+    unseen = rng.random(clean.shape) < 0.2
+    seen = ~unseen
+    for blind in (np.where(unseen, np.nan, spoilt), np.where(unseen, np.nan, clean)):
+        pair = (clean, blind) if np.array_equal(blind[seen], spoilt[seen]) else (blind, spoilt)
+        for judge in (noise_removal, denoising_auc):
+            whole = judge(clean[seen][None], spoilt[seen][None], restored[seen][None])
+            assert judge(*pair, restored) == pytest.approx(whole)
+
+
+def test_a_cell_not_observed_is_no_gap():
+    finds = np.array([[1, 1], [np.nan, 0], [1, 1], [np.nan, 0]])
+    assert gap_counts(finds, range(4)).before == 1
+    assert gap_counts(finds, range(4), np.ones((4, 2))) == (1, 1, 1, 0)
+
+
+def test_the_histogram_is_the_same_in_tiles(monkeypatch):
+    from falsezero.data import blocks
+
+    clean = fz.datasets.make_aspect_bernoulli(60, 10, 2, random_state=0).table
+    spoilt = fz.corrupt(clean, add=0.3, random_state=0)
+    model = fz.AspectBernoulli(3, random_state=0).fit(spoilt)
+    whole = posterior_histogram(model, spoilt, clean)
+    monkeypatch.setattr(blocks, "_tile_rows", lambda n_columns: 7)
+    cut = posterior_histogram(model, spoilt, clean)
+    for name in whole.columns:
+        np.testing.assert_allclose(cut[name], whole[name])
+    with pytest.raises(TypeError, match="NoisyOr does not say which component made a cell"):
+        posterior_histogram(fz.NoisyOr(2, tol=0.1, random_state=0).fit(spoilt), spoilt, clean)
+
+
+def test_a_row_too_improbable_for_a_double_is_infinitely_perplexing():
+    class Hopeless:
+        def score_samples(self, X):
+            return np.full(len(X), -1e6)
+
+    assert perplexity(Hopeless(), np.eye(2)) == np.inf
+
+
+def test_tables_that_cannot_be_compared_are_refused(monkeypatch):
+    from falsezero.analysis import metrics
+
+    with pytest.raises(ValueError, match="need the same rows and columns"):
+        noise_removal(np.eye(3), np.eye(3), np.ones(3))
+    monkeypatch.setattr(metrics, "_MOST_CELLS", 8)
+    with pytest.raises(ValueError, match="A 3 x 3 table is too large to be judged at once"):
+        reconstruction_error(fz.Table(np.eye(3)), np.eye(3))

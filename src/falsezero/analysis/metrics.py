@@ -6,9 +6,11 @@ likelihood of hidden cells, the same number for every model, is in `falsezero.an
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy import sparse
 from scipy.optimize import linear_sum_assignment
 from scipy.special import logsumexp
 from sklearn.metrics import roc_auc_score
@@ -31,6 +33,10 @@ __all__ = [
     "posterior_histogram",
     "reconstruction_error",
 ]
+
+
+_MOST_CELLS = 1 << 28
+"""Cells of the largest table that is made dense: two gigabytes."""
 
 
 # -- likelihood -------------------------------------------------------------------------------
@@ -95,7 +101,8 @@ def perplexity(model: Any, X: Any, *, per: str = "row") -> float:
     model, X, per
         As in `cross_entropy`.
     """
-    return float(np.exp2(min(cross_entropy(model, X, per=per), 1024.0)))
+    bits = cross_entropy(model, X, per=per)
+    return 2.0**bits if bits < 1024 else float("inf")
 
 
 # -- noise ------------------------------------------------------------------------------------
@@ -118,7 +125,7 @@ def noise_removal(clean: Any, spoilt: Any, restored: Any, *, noise: str = "omiss
     Parameters
     ----------
     clean, spoilt : array of zeros and ones
-        The table before and after corruption.
+        The table before and after corruption; cells that are NaN in either are left out.
     restored : array
         A reconstruction; it is rounded, at least 0.5 is a one.
     noise : {"omissions", "additions"}
@@ -132,12 +139,13 @@ def noise_removal(clean: Any, spoilt: Any, restored: Any, *, noise: str = "omiss
     """
     if noise not in ("omissions", "additions"):
         raise ValueError(f"noise={noise!r} is not known; choose 'omissions' or 'additions'.")
-    before, after = _dense(clean) == 1, _dense(spoilt) == 1
-    result = _dense(restored) >= 0.5
+    truth, seen, answer = _alike(clean, spoilt, restored)
+    known = ~np.isnan(truth) & ~np.isnan(seen)
+    before, after, result = truth == 1, seen == 1, answer >= 0.5
     if noise == "additions":
         before, after, result = ~before, ~after, ~result
-    false_positive = _share(result, ~before)
-    false_negative = _share(~result, before & ~after)
+    false_positive = _share(result, known & ~before)
+    false_negative = _share(~result, known & before & ~after)
     return NoiseRemoval(1 - (false_positive + false_negative) / 2, false_positive, false_negative)
 
 
@@ -151,11 +159,12 @@ def denoising_auc(clean: Any, spoilt: Any, probability: Any) -> float:
     >>> denoising_auc([[1, 1, 0, 0]], [[1, 0, 0, 0]], [[0.9, 0.8, 0.1, 0.6]])
     1.0
     """
-    where = _dense(spoilt) == 0
-    truth = _dense(clean)[where] == 1
+    before, after, scores = _alike(clean, spoilt, probability)
+    where = (after == 0) & ~np.isnan(before)
+    truth = before[where] == 1
     if truth.all() or not truth.any():
         raise ValueError("denoising_auc needs false and true zeros, but the zeros are of one kind.")
-    return float(roc_auc_score(truth, _dense(probability)[where]))
+    return float(roc_auc_score(truth, scores[where]))
 
 
 def reconstruction_error(table: Any, expected: Any) -> float:
@@ -173,8 +182,8 @@ def reconstruction_error(table: Any, expected: Any) -> float:
     >>> reconstruction_error([[1, 0, np.nan]], [[0.9, 0.7, 0.1]])
     0.5
     """
-    values = _dense(table)
-    wrong = (values > 0) != (_dense(expected) >= 0.5)
+    values, answer = _alike(table, expected)
+    wrong = (values > 0) != (answer >= 0.5)
     return _share(wrong, ~np.isnan(values))
 
 
@@ -191,15 +200,23 @@ def posterior_histogram(model: Any, spoilt: Any, clean: Any) -> Tidy:
     -------
     Tidy with columns component, true_ones, added_ones, zeros; each of the three sums to one.
     """
-    original = _dense(clean) == 1
+    causes = getattr(model, "cell_posterior", None) or getattr(model, "cell_causes", None)
+    if causes is None:
+        raise TypeError(
+            f"{type(model).__name__} does not say which component made a cell, so there is no "
+            "histogram of them; AspectBernoulli, BinaryICA and BernoulliMixture do."
+        )
+    original = clean if isinstance(clean, Table) else Table(clean)
     n_components = model.components_.shape[0]
     totals = np.zeros((3, n_components))
-    causes = getattr(model, "cell_posterior", None) or model.cell_causes
     for block, weights in model.weights_by_block(spoilt):
-        posterior = np.nan_to_num(causes(block, weights))
-        codes, truth = block.codes, original[block.rows]
-        for i, where in enumerate(((codes == 1) & truth, (codes == 1) & ~truth, codes == 0)):
-            totals[i] += posterior[:, where].sum(axis=1)
+        for tile in block.tiles():
+            shares = weights[tile.start - block.start :][: tile.shape[0]]
+            posterior = np.nan_to_num(causes(tile, shares))
+            codes, truth = tile.codes, original.values[tile.rows].toarray()
+            ones, zeros = codes == 1, (codes == 0) & ~np.isnan(truth)
+            for i, where in enumerate((ones & (truth == 1), ones & (truth == 0), zeros)):
+                totals[i] += posterior[:, where].sum(axis=1)
     shares = totals / np.maximum(totals.sum(axis=1, keepdims=True), np.finfo(float).tiny)
     return Tidy(
         component=np.arange(n_components),
@@ -264,7 +281,7 @@ def gap_counts(table: Any, order: Any, restored: Any = None) -> Gaps:
     Parameters
     ----------
     table : array of zeros and ones
-        Sites x genera, say.
+        Sites x genera, say. Cells not observed (NaN) are no gaps, whatever is restored there.
     order : array, one number a row
         Such as the age of a site.
     restored : array, optional
@@ -277,14 +294,16 @@ def gap_counts(table: Any, order: Any, restored: Any = None) -> Gaps:
     Gaps(before=1, filled=1, added=1, after=1)
     """
     ranks = np.argsort(np.asarray(order, dtype=float), kind="stable")
-    ones = _dense(table)[ranks] > 0
+    values = _dense(table)[ranks]
+    ones = values > 0
     inside = _within_range(ones)
-    gaps = inside & ~ones
+    gaps = inside & (values == 0)
     if restored is None:
         return Gaps(int(gaps.sum()), 0, 0, int(gaps.sum()))
-    new = _dense(restored)[ranks] >= 0.5
+    _, answer = _alike(table, restored)
+    new = (answer[ranks] >= 0.5) & ~np.isnan(values)
     joined = ones | new
-    after = _within_range(joined) & ~joined
+    after = _within_range(joined) & ~joined & ~np.isnan(values)
     filled, added = (gaps & new).sum(), (new & ~ones & ~inside).sum()
     return Gaps(int(gaps.sum()), int(filled), int(added), int(after.sum()))
 
@@ -297,9 +316,24 @@ def _within_range(ones: np.ndarray) -> np.ndarray:
 
 
 def _dense(table: Any) -> np.ndarray:
-    if isinstance(table, Table):
-        return table.to_numpy()
-    return np.asarray(table.toarray() if hasattr(table, "toarray") else table, dtype=float)
+    """A table as an array; these measures visit every cell, several times over."""
+    known = np.asarray(table, dtype=float) if isinstance(table, (list, tuple)) else table
+    if math.prod(known.shape) > _MOST_CELLS:
+        raise ValueError(
+            f"A {known.shape[0]} x {known.shape[1]} table is too large to be judged at once; "
+            "judge a sample of its rows."
+        )
+    dense = known.toarray() if sparse.issparse(known) else known
+    return np.asarray(dense, dtype=float)
+
+
+def _alike(*tables: Any) -> list[np.ndarray]:
+    """Tables as arrays, which must be equally large."""
+    found = [_dense(table) for table in tables]
+    shapes = [array.shape for array in found]
+    if len(set(shapes)) > 1:
+        raise ValueError(f"Tables to compare need the same rows and columns, but have {shapes}.")
+    return found
 
 
 def _share(which: np.ndarray, among: np.ndarray) -> float:
