@@ -37,7 +37,8 @@ def on_dask(client: Any, timeout: float = 60.0) -> Iterator[None]:
     The answer has the same bits as in this process, whichever worker does what, and also when one
     is killed on the way. Rows travel to the workers once a fit; in each iteration the state goes
     out and the statistics come back, and with them the weights of the rows. This process keeps the
-    table, the state and the seeds, so a `checkpoint=` works as ever.
+    table, the state and the seeds, so a `checkpoint=` works as ever. A table that does not fit into
+    one machine's memory can lie in files that the workers read (`falsezero.Shards`).
 
     It pays where a pass over the table takes much longer than the tenth of a second or so that an
     iteration costs more; below that, and on one machine, threads (`n_jobs`) are faster. Samplers

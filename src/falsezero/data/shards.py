@@ -23,7 +23,7 @@ class Shards:
     All models but `DiscretePCA` and the samplers take it wherever they take a table: each file
     becomes one block. In one process every pass reads the files anew; within `falsezero.on_dask`
     each worker reads its own files once and keeps them, so they must be where the workers can read
-    them too. (`NoisyOr`, `PLSA` and `UnigramMixture` do gather all ones in this process.)
+    them too. (`NoisyOr` and `PLSA` do gather what is not zero in this process.)
 
     Parameters
     ----------
