@@ -317,7 +317,7 @@ def _within_range(ones: np.ndarray) -> np.ndarray:
 
 def _dense(table: Any) -> np.ndarray:
     """A table as an array; these measures visit every cell, several times over."""
-    known = np.asarray(table, dtype=float) if isinstance(table, (list, tuple)) else table
+    known: Any = np.asarray(table, dtype=float) if isinstance(table, (list, tuple)) else table
     if math.prod(known.shape) > _MOST_CELLS:
         raise ValueError(
             f"A {known.shape[0]} x {known.shape[1]} table is too large to be judged at once; "
