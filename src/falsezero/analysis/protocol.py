@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import sys
 import time
 import warnings
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any, NamedTuple
 
+import joblib
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 from sklearn.base import clone
@@ -21,7 +20,12 @@ from falsezero.analysis.heldout import hide_cells, score_cells, score_rows, spli
 from falsezero.base import spawn_seeds
 from falsezero.data.read import as_table
 from falsezero.data.table import Table
-from falsezero.inference.checkpoint import write_atomically
+from falsezero.inference.checkpoint import (
+    IDLE,
+    check_target,
+    fingerprint_of,
+    write_atomically,
+)
 
 CRITERIA = {"aic": -1, "bic": -1, "evidence": 1, "rows": 1, "cells": 1}
 """Known criteria, and the sign that makes larger better."""
@@ -165,7 +169,7 @@ class Memory:
     """Outcomes so far, in a JSON file where a path is given, so that a run can be resumed."""
 
     def __init__(self, path: Any, fingerprint: str):
-        self.path = None if path is None else Path(path)
+        self.path = None if path is None else check_target(path)
         self.fingerprint = fingerprint
         self.models: dict[int, Any] = {}
         self._outcomes: dict[Task, dict[str, Any]] = {}
@@ -203,7 +207,8 @@ class Memory:
     def _read(self) -> None:
         try:
             said = json.loads(self.path.read_text())  # type: ignore[union-attr]
-            fingerprint, outcomes = said["fingerprint"], said["outcomes"]
+            fingerprint = said["fingerprint"]
+            outcomes = {Task(c, f): dict(outcome) for c, f, outcome in said["outcomes"]}
             self.entropy = int(said["entropy"])
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise ValueError(
@@ -215,17 +220,16 @@ class Memory:
                 f"{self.path} is a checkpoint of another table or of other settings; "
                 "give checkpoint= another name or delete the file."
             )
-        self._outcomes = {Task(c, f): outcome for c, f, outcome in outcomes}
+        self._outcomes = outcomes
 
 
 def fingerprint(table: Table, candidates: list[Any], *settings: Any) -> str:
     """Says which table, which candidates and which settings an outcome belongs to."""
     values = table.values
-    said = [repr(candidate.get_params()) + type(candidate).__name__ for candidate in candidates]
-    digest = hashlib.sha256(repr((said, table.shape, settings)).encode())
-    for array in (values.indptr, values.indices, values.data):
-        digest.update(np.ascontiguousarray(array).tobytes())
-    return digest.hexdigest()
+    # Seeds are those of the plan, whatever the candidates were given.
+    models = [fingerprint_of(each, forget=(*IDLE, "random_state")) for each in candidates]
+    said = (models, table.shape, settings, values.indptr, values.indices, values.data)
+    return str(joblib.hash(said))
 
 
 def planned(

@@ -1,0 +1,62 @@
+"""What a resumed choice believes of its checkpoint."""
+
+import json
+import subprocess
+import sys
+import textwrap
+
+import numpy as np
+import pytest
+
+import falsezero as fz
+from falsezero.analysis.protocol import fingerprint
+
+
+@pytest.fixture
+def table():
+    return fz.datasets.make_aspect_bernoulli(30, 6, 2, random_state=0).table
+
+
+def test_every_value_of_a_setting_counts(table):
+    long = np.repeat(np.array(["a", "b"]), 2000)
+    other = long.copy()
+    other[2000] = "a"
+    assert repr(long) == repr(other), "printed, they are the same"
+    one, two = (fingerprint(table, [fz.DiscretePCA(2, groups=g)]) for g in (long, other))
+    assert one != two
+
+
+def test_settings_that_change_no_answer_do_not_count(table):
+    plain = fingerprint(table, [fz.PLSA(2)])
+    chatty = fz.PLSA(2, callback=lambda row: None, verbose=1, n_jobs=2, random_state=3)
+    assert fingerprint(table, [chatty]) == plain
+    assert fingerprint(table, [fz.PLSA(2, tol=1e-3)]) != plain
+
+
+def test_another_process_knows_the_same_settings(table):
+    program = textwrap.dedent(
+        """
+        import numpy as np, falsezero as fz
+        from falsezero.analysis.protocol import fingerprint
+        table = fz.datasets.make_aspect_bernoulli(30, 6, 2, random_state=0).table
+        model = fz.DiscretePCA(2, groups=np.array(["a", "b"] * 3), callback=print)
+        print(fingerprint(table, [model, fz.PLSA()], "cells", 5, 0))
+        """
+    )
+    said = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    model = fz.DiscretePCA(2, groups=np.array(["a", "b"] * 3), callback=lambda row: None)
+    assert said.stdout.strip() == fingerprint(table, [model, fz.PLSA()], "cells", 5, 0)
+
+
+@pytest.mark.parametrize("outcomes", [[[1, 2]], 7, [[0, 0, "good"]]])
+def test_broken_outcomes_are_refused(table, tmp_path, outcomes):
+    path = tmp_path / "choice.json"
+    path.write_text(json.dumps({"fingerprint": "x", "entropy": "1", "outcomes": outcomes}))
+    with pytest.raises(ValueError, match="not a checkpoint"):
+        fz.select(fz.PLSA(), table, (1, 2), checkpoint=path)
+
+
+def test_a_folder_that_is_not_there_is_noticed_before_the_first_fit(table, tmp_path, monkeypatch):
+    monkeypatch.setattr(fz.PLSA, "fit", lambda *_: pytest.fail("fitted first"))
+    with pytest.raises(OSError, match="There is no folder"):
+        fz.select(fz.PLSA(), table, (1, 2), checkpoint=tmp_path / "none" / "choice.json")
