@@ -1,3 +1,5 @@
+import weakref
+
 import numpy as np
 import pytest
 from tests.reference import convex as slow
@@ -179,3 +181,32 @@ def test_lists_too_long_to_keep_are_refused(case, monkeypatch):
     monkeypatch.setattr(explain, "_MOST", 100)
     with pytest.raises(ValueError, match="3 strongest causes of 1500 x 120 cells"):
         fz.explain(model, X)
+
+
+def test_a_table_in_files_is_read_a_block_at_a_time(tmp_path, monkeypatch):
+    from falsezero.data import shards
+
+    made = fz.datasets.make_aspect_bernoulli(60, 8, 2, random_state=0).table
+    files = [tmp_path / f"{i}.npy" for i in range(3)]
+    for i, file in enumerate(files):
+        np.save(file, made.to_numpy()[20 * i : 20 * i + 20])
+    model = fz.AspectBernoulli(2, random_state=0).fit(made)
+    asked = {"keep": [1, 0], "min_probability": 0.1}
+    whole = fz.false_absences(model, made, **asked)
+    held, most = set(), 0
+    original = shards._read
+
+    def read(*args):
+        nonlocal most
+        block = original(*args)
+        held.add(id(block))
+        most = max(most, len(held))
+        weakref.finalize(block, held.discard, id(block))
+        return block
+
+    monkeypatch.setattr(shards, "_read", read)
+    found = fz.false_absences(model, fz.Shards(files), **asked)
+    assert most <= 2, "all blocks were held at once"
+    assert [(r["row"], r["column"]) for r in found.to_rows()] == [
+        (r["row"], r["column"]) for r in whole.to_rows()
+    ]

@@ -198,15 +198,15 @@ def _tiles(
     """The table a few rows at a time, as far as `wanted`: dense, a sparse one may not fit."""
     check_convex(model)
     keep = resolve_keep(model, keep)
-    parts = list(model.weights_by_block(table))
-    weights = np.concatenate([part for _, part in parts])
-    kept = model.reweigh(weights, keep)
-    for tile in (tile for block, _ in parts for tile in block.tiles()):
-        if wanted is not None and not ((wanted >= tile.start) & (wanted < tile.rows.stop)).any():
-            continue
-        word = keep if keep.ndim == 1 else keep[tile.rows]
-        said = _content_and_noise(model, weights[tile.rows], word, value)
-        yield _Tile(tile.start, tile.codes, *said, kept[tile.rows])
+    for block, weights in model.weights_by_block(table):
+        word = keep if keep.ndim == 1 else keep[block.rows]
+        kept = model.reweigh(weights, word)
+        for tile in block.tiles():
+            rows = slice(tile.start - block.start, tile.rows.stop - block.start)
+            if wanted is None or ((wanted >= tile.start) & (wanted < tile.rows.stop)).any():
+                its_own = word if keep.ndim == 1 else word[rows]
+                said = _content_and_noise(model, weights[rows], its_own, value)
+                yield _Tile(tile.start, tile.codes, *said, kept[rows])
 
 
 def _doubtful(
