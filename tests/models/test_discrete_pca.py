@@ -462,6 +462,18 @@ def test_the_bound_never_falls_while_priors_are_learnt(model, acceleration):
 
 
 @quiet
+def test_rows_and_priors_do_not_overshoot_together():
+    rows = ["00400", "00111", "30030", "00051", "20040", "03110", "20210"]
+    counts = np.array([[int(count) for count in row] for row in rows])
+    far_off = {"alpha": 1.0, "beta": 100.0, "learn_alpha": True, "learn_beta": True}
+    fit = DiscretePCA(5, model="gamma-poisson", **far_off, max_iter=40, tol=0, random_state=11).fit(
+        counts
+    )
+    objective = np.array([row["objective"] for row in fit.history_])
+    assert np.diff(objective).min() > -1e-9 * abs(objective[-1])
+
+
+@quiet
 def test_alpha_is_learnt_from_the_data():
     counts, _ = corpus(400)
     for inference in ("mean_field", "gibbs", "collapsed_gibbs"):

@@ -189,8 +189,11 @@ class MeanFieldSteps:
             if settled:
                 break
         new, view, log_z, words = self.row_step(block, local, state, len(state.shape))
+        # Priors follow the new rows: from the old ones both would make the same correction, and
+        # together overshoot.
+        told = self.read_rows(block, new, state.hyper) if any(self.learn) else view
         stats = Statistics(
-            words, log_z, view.divergence, view.sum_log, view.sum_mean, block.shape[0]
+            words, log_z, view.divergence, told.sum_log, told.sum_mean, block.shape[0]
         )
         return new, stats
 
