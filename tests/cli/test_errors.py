@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import falsezero as fz
@@ -208,6 +209,18 @@ def test_a_table_of_other_columns(run: Any, fitted: Path, tmp_path: Path) -> Non
     assert "which the model was fitted on" in outcome.err
 
 
+def test_a_table_of_another_width(run: Any, fitted: Path, tmp_path: Path) -> None:
+    np.save(tmp_path / "four.npy", np.eye(4))
+    np.save(tmp_path / "five.npy", np.eye(5))
+    fit = ("fit", tmp_path / "four.npy", "-o", tmp_path / "four.fz", "-k", 1, "--restarts", 1)
+    assert run(*fit).code == 0
+    outcome = run("explain", tmp_path / "four.fz", tmp_path / "five.npy")
+    assert (outcome.code, outcome.out) == (1, "")
+    assert outcome.err.endswith(
+        "five.npy has 5 columns, but the model was fitted on 4, without names.\n"
+    )
+
+
 def test_labels_that_do_not_exist(run: Any, finds: Path, fitted: Path) -> None:
     outcome = run("explain", fitted, finds, *LONG, "--only-row", "site 999x")
     assert outcome.code == 1
@@ -248,6 +261,7 @@ def test_a_mistake_of_ours_is_called_one(run: Any, fitted: Path, monkeypatch: An
         (ValueError("model.row_weights_ has value=2"), "model.row_weights_ has --value 2"),
         (ValueError("criterion='cells' with n_splits=3."), "--criterion 'cells' with --parts 3."),
         (ValueError("image_shape=(3, 3) has 9."), "--image (3, 3) has 9."),
+        (ValueError("give some rows, such as table.select(rows=slice(0, 9))."), "give some rows."),
         (ValueError("pass marks={'a b': 1}."), "pass --mark 'a b=1'."),
         (MemoryError(), "There is not enough memory."),
         (OSError(28, "No space left on device", "x.fz"), "No space left on device: x.fz."),

@@ -90,12 +90,12 @@ def compare(
     """
     if test not in ("signed-rank", "rank-sum"):
         raise ValueError(f"test={test!r} is not known; choose 'signed-rank' or 'rank-sum'.")
+    for model in models.values() if isinstance(models, Mapping) else models:
+        check_model(model)
     named = dict(models) if isinstance(models, Mapping) else _named(models)
     if not named:
         raise ValueError("compare() needs at least one model.")
     candidates = list(named.values())
-    for candidate in candidates:
-        check_model(candidate)
     plan, memory = planned(table, candidates, criterion, n_splits, random_state, checkpoint)
     plan = plan._replace(names=list(named))
     outcomes = run(plan, n_jobs=n_jobs, memory=memory, verbose=verbose)
@@ -112,7 +112,6 @@ def compare(
 def _named(models: Sequence[Any]) -> dict[str, Any]:
     names: dict[str, Any] = {}
     for model in models:
-        check_model(model)
         components = model.get_params().get("n_components")
         name = type(model).__name__ + ("" if components is None else f"({components})")
         unique, number = name, 2

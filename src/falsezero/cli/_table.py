@@ -125,6 +125,11 @@ def read_for(model: Any, path: str, layout: dict[str, Any]) -> Any:
     """Read a table for a fitted model, its columns put in the model's order."""
     table = read_table(path, layout, model._kind)
     names = getattr(model, "feature_names_in_", None)
+    if names is None and table.shape[1] != model.n_features_in_:
+        raise click.ClickException(
+            f"{path} has {table.shape[1]} columns, but the model was fitted on "
+            f"{model.n_features_in_}, without names."
+        )
     if names is None or list(table.columns) == list(names):
         return table
     known = set(table.columns.tolist())
