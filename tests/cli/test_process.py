@@ -11,6 +11,8 @@ import sys
 import time
 from pathlib import Path
 
+import pytest
+
 LONG = ("--row", "site", "--column", "genus")
 FALSEZERO = (sys.executable, "-m", "falsezero")
 
@@ -95,6 +97,14 @@ def test_a_terminal_shows_progress(finds: Path, tmp_path: Path) -> None:
     assert re.search(r"AspectBernoulli \d/5", seen)
     assert seen.index("preparing (compiling, the first time)") < seen.index("iterations, objective")
     assert target.exists()
+
+
+def test_a_narrow_terminal_gets_a_narrow_table(
+    finds: Path, fitted: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "40")
+    seen = _on_a_terminal([*FALSEZERO, "denoise", str(fitted), str(finds), *LONG])
+    assert max(map(len, seen.splitlines()[1:])) <= 40
 
 
 def test_a_terminal_shows_aligned_tables(finds: Path, fitted: Path) -> None:

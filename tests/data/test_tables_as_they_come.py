@@ -1,5 +1,6 @@
 """Files as spreadsheets, R and QIIME write them: all of them are one small table."""
 
+import os
 import zipfile
 
 import numpy as np
@@ -203,7 +204,11 @@ def test_models_send_labelled_frames_to_as_table():
         fz.BernoulliMixture(1).fit(anndata.AnnData(sp.csr_matrix(1.0 * VALUES)))
 
 
-def test_addresses_and_wrong_marks(tmp_path):
+def test_addresses_pipes_and_wrong_marks(tmp_path):
+    os.mkfifo(tmp_path / "pipe.csv")
+    for path in (tmp_path / "pipe.csv", "-", "/dev/null"):
+        with pytest.raises(DataError, match="is no file that can be read twice; save it to one"):
+            read(path)
     with pytest.raises(DataError, match="is an address, not a file; download it first"):
         read("https://example.org/finds.csv")
     with pytest.raises(DataError, match=r"marks= says what texts mean, as in \{'P': 1\}, but is"):

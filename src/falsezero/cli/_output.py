@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import math
+import shutil
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -96,8 +97,10 @@ class Target:
 
     def write_table(self, table: Any) -> None:
         """Write a `Table`."""
+        from falsezero.data.show import as_text
+
         if self.is_for_people:
-            click.echo(repr(table))
+            click.echo(as_text(table, width=shutil.get_terminal_size().columns))
             _hint()
         elif self.format == ".json":
             rows, columns = table.rows.tolist(), table.columns.tolist()

@@ -52,7 +52,8 @@ def command(
 
     TABLE is a CSV, TSV, Parquet, npz, npy, MatrixMarket or AnnData file of zeros and ones (counts
     for discrete-pca, plsa and unigram-mixture): wide, or long with --row and --column. Empty cells
-    and NA are not observed. How many components? See `falsezero select`.
+    and NA are not observed, and x, + and yes are ones; --mark says what else is. How many
+    components? See `falsezero select`.
 
     \b
     falsezero fit finds.csv -o finds.fz --row site --column genus -k 4 --restarts 15
