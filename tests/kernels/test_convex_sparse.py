@@ -64,6 +64,20 @@ def test_every_step_climbs_from_any_point():
             state = steps.global_step(stats, state, None)
 
 
+def test_rows_and_columns_do_not_overshoot_together():
+    x = np.zeros((3, 4))
+    x[2, 3] = 1
+    blocks = Blocks.cut(sparse.csr_array(x))
+    weights = np.array([[0.786, 0.214], [0.963, 0.037], [0.084, 0.916]])
+    components = np.array([[0.024, 0.104, 0.002, 0.001], [0.0001, 0.003, 0.002, 0.083]])
+    steps = SparseSteps(ExactSteps(2, blocks))
+    state, local = at(blocks, weights, components)
+    local, stats = total(steps, blocks, state, local)
+    after = steps.global_step(stats, state, None)
+    _, then = total(steps, blocks, after, [part._replace(clock=5) for part in local])
+    assert steps.objective(then, after) >= steps.objective(stats, state)
+
+
 def test_rows_solve_their_simplex_problem():
     rng = np.random.default_rng(0)
     w0 = rng.dirichlet(np.ones(5), 20)

@@ -11,12 +11,13 @@ ONES, HOT_ZEROS, MISSING = 0, 1, 2
 
 
 @jit(reassociate=True)
-def visit(kind, indptr, indices, weights, columns, row_count, row_linear, made, linear):
+def visit(kind, indptr, indices, weights, columns, row_count, row_linear, made, slopes):
     """Add what some listed cells contribute to a row's and a column's surrogate.
 
     `columns` is F' (columns x components). `row_count` and `made` collect expected counts (of ones
-    made, or of zeros made), `row_linear` and `linear` what has to be taken back from the sums over
-    all cells. Returns the cells' share of the objective.
+    made, or of zeros made), `row_linear` what has to be taken back from a row's sums over all
+    cells; `slopes` receives the 1 + p by which `take_back` does the same for columns. Returns the
+    cells' share of the objective.
     """
     n_components = weights.shape[1]
     total = 0.0
@@ -26,11 +27,12 @@ def visit(kind, indptr, indices, weights, columns, row_count, row_linear, made, 
         w, count, lin = weights[n], row_count[n], row_linear[n]
         for entry in range(indptr[n], indptr[n + 1]):
             t = indices[entry]
-            f, made_here, linear_here = columns[t], made[t], linear[t]
+            f, made_here = columns[t], made[t]
             p = 0.0
             for k in range(n_components):
                 p += w[k] * f[k]
             back = 1.0 + p
+            slopes[entry] = back
             total += p + 0.5 * p * p
             q = 1.0 / p if kind == 0 else 1.0 / (1.0 - p) if kind == 1 else 0.0
             product *= p if kind == 0 else 1.0 - p if kind == 1 else 1.0
@@ -39,13 +41,23 @@ def visit(kind, indptr, indices, weights, columns, row_count, row_linear, made, 
                 count[k] += both
                 lin[k] += back * f[k]
                 made_here[k] += both
-                linear_here[k] += back * w[k]
             factors += 1
             if factors == 16:
                 total += np.log(product)
                 product = 1.0
                 factors = 0
     return total + np.log(product)
+
+
+@jit(reassociate=True)
+def take_back(indptr, indices, slopes, weights, linear):
+    """Add what listed cells take back from a column's sums over all cells, at the rows' weights."""
+    for n in range(weights.shape[0]):
+        w = weights[n]
+        for entry in range(indptr[n], indptr[n + 1]):
+            linear_here, back = linear[indices[entry]], slopes[entry]
+            for k in range(w.shape[0]):
+                linear_here[k] += back * w[k]
 
 
 @jit

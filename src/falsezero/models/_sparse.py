@@ -9,9 +9,11 @@ few zeros where p exceeds `HOT`) is visited one by one and put right. So
 
 is climbed by minorisation: log of a sum by Jensen's inequality as in EM, -p^2/2 over all cells by
 Jensen's inequality for a convex function, +p^2/2 over the visited cells by its tangent. All three
-are separable and touch L where they start, so L cannot fall. Each row then solves for its weights
-on the simplex (one multiplier) and each component for its probability in a column, in nearly closed
-form. Steps are longer than EM's, because zeros no longer hold a row's weights where they are.
+touch L where they start. Each row solves for its weights on the simplex (one multiplier), then each
+component for its probability in a column, in nearly closed form. What remains of p is a product of
+the two, so columns must know the rows' new weights: if both moved at once L could fall; one after
+the other, from the same responsibilities and tangents, it cannot. Steps are longer than EM's,
+because zeros no longer hold a row's weights where they are.
 
 Which zeros are hot is looked up anew at iterations 1, 2, 4, 8, ...; L is redefined there
 ("rebased"). The exact likelihood is computed once, at the end.
@@ -50,7 +52,9 @@ class SparseStatistics(NamedTuple):
     """What the visited cells take back from the slope of the sums over all cells."""
     weight_sum: np.ndarray
     gram: np.ndarray
-    visited: float
+    """Like the two before it, of the rows' new weights."""
+    log_likelihood: float
+    """With plain zeros in second order, at the weights that the rows came with."""
     log_prior: float
     rebased: int
 
@@ -88,22 +92,28 @@ class SparseSteps:
         columns = np.ascontiguousarray(f.T)
         row_count, row_linear = np.zeros_like(w), np.zeros_like(w)
         ones, zeros, linear = (np.zeros_like(columns) for _ in range(3))
-        visited = 0.0
-        for kind, start, index in listed_cells(block, local):
+        everywhere, overlap = f.sum(axis=1), f @ f.T
+        log_likelihood = -w.sum(axis=0) @ everywhere - 0.5 * np.sum((w.T @ w) * overlap)
+        lists = listed_cells(block, local)
+        slopes = [np.empty(len(index)) for _, _, index in lists]
+        for (kind, start, index), slope in zip(lists, slopes, strict=True):
             made = ones if kind == kernel.ONES else zeros
-            visited += kernel.visit(
-                kind, start, index, w, columns, row_count, row_linear, made, linear
+            log_likelihood += kernel.visit(
+                kind, start, index, w, columns, row_count, row_linear, made, slope
             )
         share = self.exact.prior / w.shape[1]
         log_prior = share * float(np.log(np.maximum(w, 1e-300)).sum()) if share else 0.0
         if share:
             row_count += share
-        slope = np.subtract(f.sum(axis=1), row_linear, out=row_linear)
         new = w.copy()
-        kernel.climb_rows(new, row_count, slope, w @ (f @ f.T))
+        falls = np.subtract(everywhere, row_linear, out=row_linear)
+        kernel.climb_rows(new, row_count, falls, w @ overlap)
+        for (_, start, index), slope in zip(lists, slopes, strict=True):
+            kernel.take_back(start, index, slope, new, linear)
         stats = SparseStatistics(
-            ones, zeros, linear, w.sum(axis=0), w.T @ w, visited, log_prior, int(rebased)
-        )
+            ones, zeros, linear, new.sum(axis=0), new.T @ new, float(log_likelihood), log_prior,
+            int(rebased),
+        )  # fmt: skip
         return local._replace(weights=new, clock=local.clock + 1), stats
 
     def global_step(self, stats: SparseStatistics, state: Components, rng: Any) -> Components:
@@ -122,10 +132,7 @@ class SparseSteps:
 
     def objective(self, stats: SparseStatistics, state: Components) -> float:
         """The likelihood with its plain zeros in second order."""
-        f = state.components
-        everywhere = stats.weight_sum @ f.sum(axis=1) + 0.5 * np.sum(stats.gram * (f @ f.T))
-        prior = self.exact.log_prior(f) + stats.log_prior
-        return float(stats.visited - everywhere + prior)
+        return stats.log_likelihood + stats.log_prior + self.exact.log_prior(state.components)
 
     def project(self, trial: Point, reference: Point) -> Point:
         """Components into (0, 1), weights onto the simplex, neither much nearer the edge."""
