@@ -207,7 +207,7 @@ class BinaryICA(ConvexModel):
         self.row_weights_ = weights[:, order]
         self.alpha_, self.beta_ = fit.state.alpha[order], fit.state.beta[order]
         self.components_ = self.alpha_ / (self.alpha_ + self.beta_)
-        vars(self).pop("gamma_", None)
+        self.__dict__.pop("gamma_", None)
         if self.inference == "vb":
             self.gamma_ = np.concatenate([part.counts for part in fit.local])[:, order]
         steps = self._variational(blocks, is_sparse=False)

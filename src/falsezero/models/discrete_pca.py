@@ -352,9 +352,9 @@ class DiscretePCA(CountModel):
         self.alpha_, self.beta_ = hyper.alpha[order], hyper.beta[order]
         # Nothing of an earlier fit by other means may stay behind.
         for name in ("word_shape_", "n_batches_"):
-            vars(self).pop(name, None)
+            self.__dict__.pop(name, None)
         if self.inference not in _SAMPLERS:
-            vars(self).pop("chains_", None)
+            self.__dict__.pop("chains_", None)
         if self.inference == "mean_field":
             self.word_shape_, self.n_batches_ = fit.state.shape[:, order], 0
 
