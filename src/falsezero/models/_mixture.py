@@ -127,6 +127,14 @@ class MixtureModel(InformationCriteria, FactorModel):
         steps, state = self._steps(blocks), self._state(blocks)
         return np.concatenate([_by_bayes(steps.log_joint(b, state))[1].ravel() for b in blocks])
 
+    def bic(self) -> float:
+        """Schwarz's criterion of the fit, -2 L + P log(rows); smaller is better.
+
+        The rows are what is drawn independently; cells of a row share one hidden cause.
+        """
+        n_rows = len(self.row_weights_)
+        return -2 * self.log_likelihood_ + self.n_parameters_ * float(np.log(n_rows))
+
     def cell_causes(self, block: Block, weights: np.ndarray) -> np.ndarray:
         """Posterior over components for every cell of a block: all cells of a row have one cause.
 
