@@ -124,6 +124,9 @@ def test_a_lonely_fit_has_no_votes(finds) -> None:
     assert "no second opinion" in answers(alone)["How sure is that?"]
     assert "Votes" not in _absences(alone)
     assert "Votes" in _absences(replace(found, restarts=[found.model] * 2))
+    assert "the others expect ones where zeros were recorded" in answers(found)["Why?"]
+    sure = replace(found, absences=found.absences.head(0))
+    assert "the others nowhere expect a one" in answers(sure)["Why?"]
 
 
 def make_study(**changes):

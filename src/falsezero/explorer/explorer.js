@@ -30,6 +30,7 @@ class Page {
     this.why = h("div", { id: "fz-why", "aria-live": "polite" }, h("p", {}, "Click a cell of the table."));
     this.which = h("dd", { id: "fz-which" });
     this.sure = h("dd");
+    this.next = h("dd");
     this.nOnes = fit.cells.reduce((sum, code) => sum + (code === 1), 0);
     this.nZeros = fit.cells.reduce((sum, code) => sum + (code === 0), 0);
     this.body = h("tbody");

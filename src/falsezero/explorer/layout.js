@@ -55,7 +55,7 @@ export function head(page) {
       ask("Which zeros are doubtful?", page.which),
       ask("Why?", h("dd", {}, why(fit))),
       ask("How sure is that?", page.sure),
-      ask("What next?", h("dd", {}, next(fit))),
+      ask("What next?", page.next),
     ),
   );
 }
@@ -71,7 +71,7 @@ function why(fit) {
   ];
   if (white.length)
     lines.push(
-      `${does(white, "zeros in every column, as omissions do")}. Take that out (its slider is at 0 %), and the others expect ones where zeros were recorded.`,
+      `${does(white, "zeros in every column, as omissions do")}. It is taken out (its slider is at 0 %), and a zero is doubtful where the others expect a one.`,
     );
   if (black.length)
     lines.push(
@@ -86,10 +86,11 @@ function why(fit) {
   return lines.join(" ");
 }
 
-function next(fit) {
+function next(fit, count) {
   const noisy = fit.kinds.some((kind) => kind !== "content");
   if (!noisy && fit.link === "convex")
     return "Set a component that you take for noise to 0 % and see which zeros it was hiding. Noise often shows as a component of its own, so a fit with one component more is worth a try.";
+  if (!count) return "If you know of omissions, move the sliders, or try a fit with more components.";
   return "Choose a line of the list to see its reason. Look again at the surest ones where you can: a doubtful zero deserves a second look, not a correction. The whole list can be downloaded.";
 }
 
@@ -104,6 +105,7 @@ export function answer(page, count) {
     : all
       ? `None: ${noisy ? "every component is kept, so nothing is taken for noise" : "no component looks like noise"}.`
       : `None with a probability of ${percent(least)} or more.`;
+  page.next.textContent = next(fit, count);
   page.sure.textContent = count
     ? `${tooMany(count, nOnes)}The probabilities hold if the components are right. They know what occurs together in this table, and nothing else: not what is rare, new, or was never looked for.`
     : "It is no proof that every zero is true: omissions that strike all rows and columns alike leave few traces.";

@@ -79,11 +79,14 @@ def _why(found: Study) -> str:
         "Every row is a mixture of them."
     ]
     if len(phantoms.white):
+        without = "Without it, the others expect ones where zeros were recorded."
+        if not found.absences:
+            without = "Yet without it, too, the others nowhere expect a one rather than a zero."
         share = percent(float(phantoms.weights[phantoms.white].sum()))
         lines.append(
             f"But {numbers(phantoms.white)}, behind {share} of all cells, {make(phantoms.white)} "
             "zeros in nearly every column. That is what omissions look like: things that were "
-            "there and not recorded. Without it, the others expect ones where zeros were recorded."
+            f"there and not recorded. {without}"
         )
     if len(phantoms.black):
         lines.append(
