@@ -75,10 +75,20 @@ def test_an_empty_cell_is_asked_about_where_there_is_no_zero(tmp_path):
         ["sep=;", *lines(cut=";")],
         ["# Constructed from biom file", *lines(cut="\t", corner="#OTU ID")],
         lines(cut="   ", corner="site"),
+        lines(cut="|"),
     ],
 )
 def test_spreadsheets_and_their_ways(tmp_path, text):
     assert read(written(tmp_path / "t.txt", text)) == TABLE
+
+
+def test_a_column_without_a_name_shifts_nothing(tmp_path):
+    for last in ("1", "note"):
+        path = written(
+            tmp_path / "t.csv", [lines()[0] + ",", *(f"{x},{last}" for x in lines()[1:])]
+        )
+        with pytest.raises(DataError, match=r"t\.csv line 2 has 6 fields where the header has 5"):
+            read(path)
 
 
 def test_what_r_writes(tmp_path):

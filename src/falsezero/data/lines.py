@@ -135,9 +135,11 @@ def _sniff(file: TextFile) -> str:
     bare = [re.sub(r'"[^"]*"', "q", line) for line in lines if not line.startswith(ABOVE)]
     first, second = [*(bare or lines), "", ""][:2]
     best = max(",;\t", key=first.count)
+    if best in first:
+        return best
     widths = len(first.split()), len(second.split())
     spaced = widths[1] > 1 and widths[1] - widths[0] in (0, 1)
-    return " " if spaced and best not in first else best
+    return "|" if "|" in first else " " if spaced else best
 
 
 def _checked_sample(file: TextFile) -> bytes:

@@ -116,7 +116,7 @@ def read(
         How many lines stand above the table in a text file; comments after # need not be counted.
     delimiter : str, optional
         What separates fields; by default a tab in `.tsv` and `.tab` files, elsewhere the most
-        frequent of comma, semicolon and tab in the first line, or blanks where it has none of them.
+        frequent of comma, semicolon and tab in the first line, or bars or blanks without those.
     encoding : str
         Encoding of a text file.
     name : str, optional

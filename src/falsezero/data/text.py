@@ -282,13 +282,14 @@ def _header(file: TextFile) -> tuple[_Head, Iterator[Record]]:
     if not file.header:
         numbered = [str(position) for position in range(len(names))]
         return _Head(str(file.path), line, line, numbered), _again(head, records)
+    width = len(names)
     while len(names) > 1 and not names[-1]:
         names.pop()
     first = next(records, None)
     if first is None:
         raise DataError(f"{file.path} has a header but no rows below it.")
     # R writes no name above the row names; an empty last field is the work of Excel.
-    if len(first[1]) == len(names) + 1 and first[1][-1].strip():
+    if len(first[1]) == width + 1 and first[1][-1].strip():
         names.insert(0, "")
     return _Head(str(file.path), line, first[0], names), _again(first, records)
 
