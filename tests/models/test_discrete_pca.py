@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from scipy import sparse
+from scipy.stats import gamma
 from sklearn.utils.estimator_checks import check_estimator
 from tests.reference import discrete_pca as reference
 
@@ -120,6 +121,20 @@ def test_collapsed_log_joint_is_the_marginal(name):
     expected = reference.log_theta(model, n) + reference.log_constant(model, COUNTS)
     expected += sum(reference.log_row(model, row, 0 if model.kind == "gamma" else 1) for row in c)
     assert steps.log_joint(local[0], state) == pytest.approx(expected, rel=1e-6)
+
+
+@pytest.mark.parametrize("name", ["gamma-multinomial", "gamma, poisson block"])
+def test_the_log_joint_of_a_sweep_is_of_one_state(name):
+    steps, model = steps_of(GroupCollapsedSteps, name), tiny(name)
+    for point, objective in run(steps, blocks_of(COUNTS), np.random.default_rng(0), 5):
+        (rows,), weights = point.local, point.local[0].weights
+        lengths = COUNTS[:, ~model.poisson].sum(axis=1)
+        expected = reference.log_theta(model, point.state.counts)
+        expected += reference.log_constant(model, COUNTS) + (rows.counts * np.log(weights)).sum()
+        expected += gamma.logpdf(weights, ALPHA, scale=1 / BETA).sum()
+        total = weights.sum(axis=1)
+        expected -= (lengths * np.log(total) + model.poisson.any() * total).sum()
+        assert objective == pytest.approx(expected, rel=1e-9)
 
 
 @pytest.mark.parametrize("name", MODELS)

@@ -46,6 +46,13 @@ class Trace(NamedTuple):
     hyper: Hyper
 
 
+def _log_words(family: Family, eta: float, words: np.ndarray, totals: np.ndarray) -> float:
+    """log p(w | v) with Theta marginalised, from tokens by word and by group."""
+    spread = eta * family.sizes[:, None]
+    rest = float((gammaln(spread) - gammaln(spread + totals)).sum())
+    return log_rising(words, eta) + rest
+
+
 class CollapsedSteps:
     """Sample v alone; the table is one block, cut into `n_shards` inside.
 
@@ -190,9 +197,7 @@ class CollapsedSteps:
 
     def log_words(self, state: Counts) -> float:
         """log p(w | v) with Theta marginalised."""
-        spread = self.eta * self.family.sizes[:, None]
-        total = log_rising(state.words, self.eta)
-        return total + float((gammaln(spread) - gammaln(spread + state.totals)).sum())
+        return _log_words(self.family, self.eta, state.words, state.totals)
 
     def objective(self, stats: Trace, state: Counts) -> float:
         """log p(w, v) after the sweep."""
@@ -249,14 +254,9 @@ class GroupCollapsedSteps(RowCollapsedSteps):
         )  # fmt: skip
         new = self.draw_weights(block, local._replace(z=z, counts=counts), state.hyper, rng)
         log_joint = float((counts * np.log(new.weights)).sum())
-        return new, self.statistics(words, log_joint + self._log_rest(block, new, state), new)
-
-    def _log_rest(self, block: Block, rows: DrawnRows, state: Any) -> float:
-        spread = self.eta * self.family.sizes[:, None]
-        totals = self.family.group_sums(state.counts)
-        total = log_rising(state.counts, self.eta)
-        total += float((gammaln(spread) - gammaln(spread + totals)).sum())
-        return total + self.log_prior(block, rows, state.hyper)
+        log_joint += _log_words(self.family, self.eta, words, self.family.group_sums(words))
+        log_joint += self.log_prior(block, new, state.hyper)
+        return new, self.statistics(words, log_joint, new)
 
     def global_step(self, stats: Statistics, state: Any, rng: Any) -> Any:
         """Nothing of Theta is drawn; the priors may follow the rows during the warm-up."""
