@@ -283,6 +283,7 @@ def tables(draw) -> Table:
     return Table(values, rows, columns)
 
 
+@pytest.mark.filterwarnings("ignore:The frame holds ones and cells not observed")
 @settings(max_examples=60, deadline=None)
 @given(table=tables())
 def test_any_table_survives_every_door(table, tmp_path_factory):

@@ -1,6 +1,7 @@
 """Files as spreadsheets, R and QIIME write them: all of them are one small table."""
 
 import os
+import warnings
 import zipfile
 
 import numpy as np
@@ -202,6 +203,10 @@ def test_empty_cells_of_a_frame_are_asked_about_too():
     presences = pd.DataFrame(np.where(VALUES, 1, NAN), ROWS, COLUMNS)
     with pytest.warns(UserWarning, match=r"not a single 0; if an empty cell means absent, fill it"):
         assert as_table(presences).n_missing == 6
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        as_table(presences)
+    assert caught[0].filename == __file__
     assert as_table(presences.fillna(0)) == TABLE
 
 

@@ -53,7 +53,7 @@ def wide_frame(frame: nw.DataFrame[Any], index: Any, source: str = "The frame") 
         warnings.warn(
             f"{source} holds ones and cells not observed but not a single 0; if an empty cell "
             "means absent, fill it with 0 first, as in frame.fillna(0).",
-            stacklevel=4,
+            stacklevel=5,
         )
 
     def hint(column: int, value: float) -> list[str]:
