@@ -17,7 +17,7 @@ from uuid import uuid4
 
 from threadpoolctl import threadpool_limits
 
-from falsezero.backends.local import ELSEWHERE, Run, in_runs
+from falsezero.backends.local import ELSEWHERE, Join, Run
 from falsezero.data.blocks import Block, Blocks
 
 __all__ = ["on_dask"]
@@ -88,7 +88,9 @@ class _OnDask:
         self.sent: dict[Any, tuple[Any, Any]] = {}
         self.count = 0
 
-    def __call__(self, function: Callable[..., Any], *columns: Sequence[Any]) -> list[Any]:
+    def __call__(
+        self, function: Callable[..., Any], *columns: Sequence[Any], join: Join | None = None
+    ) -> list[Any]:
         """Apply a function to shards of rows. Other work stays here: it may change what it gets."""
         import cloudpickle
         import dask
@@ -101,14 +103,21 @@ class _OnDask:
         if isinstance(function, partial):
             shared, function = function.args, function.func
         rest = [tuple(rest) for _, *rest in zip(*columns, strict=True)]
-        payloads = [cloudpickle.dumps((function, run)) for run in in_runs(rest, self.n_tasks)]
+        payloads = [cloudpickle.dumps((function, run, join)) for run in self._tasks_of(rest)]
         with dask.config.set(_ANY_SIZE):
-            things = self._send([*shared, *map(list, in_runs(columns[0], self.n_tasks))])
+            things = self._send([*shared, *map(list, self._tasks_of(columns[0]))])
             common, rows = things[: len(shared)], things[len(shared) :]
             # Our names are unique; a task that Dask thinks pure would have all its bytes hashed.
             names = [self._new_name("pass") for _ in rows]
             tasks = self.client.map(_work, payloads, rows, key=names, pure=False, common=common)
         return [result for run in self._gather(tasks) for result in pickle.loads(run)]
+
+    def _tasks_of(self, items: Sequence[Any]) -> list[Any]:
+        """Runs of 1, 2, 4, 8, ... neighbours, about as many runs as there should be tasks."""
+        size = 1
+        while size * self.n_tasks < len(items):
+            size *= 2
+        return [items[i : i + size] for i in range(0, len(items), size)]
 
     def _send(self, things: list[Any]) -> list[Any]:
         """Futures of things on the workers; those that were in the last call are there already."""
@@ -185,10 +194,12 @@ def _work(payload: bytes, rows: _Thing, common: list[_Thing]) -> bytes:
     import cloudpickle
 
     _one_blas_thread()
-    function, rest = pickle.loads(payload)
+    function, rest, join = pickle.loads(payload)
     shared = [thing.value for thing in common]
-    pairs = zip(rows.value, rest, strict=True)
-    return cloudpickle.dumps([function(*shared, shard, *more) for shard, more in pairs])
+    results = [
+        function(*shared, shard, *more) for shard, more in zip(rows.value, rest, strict=True)
+    ]
+    return cloudpickle.dumps([join(results)] if join else results)
 
 
 @cache

@@ -51,12 +51,13 @@ def advancer(
             shards,
             in_runs(point.local, _SHARDS),
             in_runs(streams, _SHARDS),
+            join=_join,
         )
-        stats = tree.total([stats for _, stats in parts])
+        local, stats = _join(parts)
         objective = float(steps.objective(stats, point.state))
         state = point.state if frozen else steps.global_step(stats, point.state, rng)
         rebased = bool(getattr(stats, "rebased", False))
-        return Point(state, [part for local, _ in parts for part in local]), objective, rebased
+        return Point(state, local), objective, rebased
 
     return advance
 
@@ -73,6 +74,12 @@ def _local_steps(
         for block, part, stream in zip(blocks, local, streams, strict=True)
     ]
     return [part for part, _ in pairs], tree.total([stats for _, stats in pairs])
+
+
+def _join(parts: list[tuple[list[Any], Any]]) -> tuple[list[Any], Any]:
+    """What `_local_steps` gave for some neighbouring shards, as if they were one."""
+    local = [part for parts_of_shard, _ in parts for part in parts_of_shard]
+    return local, tree.total([stats for _, stats in parts])
 
 
 def iterate(advance: Advance, point: Point) -> Iterator[Iteration]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -23,8 +22,15 @@ def add(left: Any, right: Any) -> Any:
 
 
 def total(statistics: Sequence[Any]) -> Any:
-    """Sum of statistics, always in the order given."""
-    return reduce(add, statistics)
+    """Sum of statistics, neighbours first, then neighbouring pairs, and so on.
+
+    Any cut into groups of 2, 4, 8, ... gives the same bits: the sum of their sums.
+    """
+    sums = list(statistics)
+    while len(sums) > 1:
+        pairs = [add(*pair) for pair in zip(sums[::2], sums[1::2], strict=False)]
+        sums = pairs + sums[2 * len(pairs) :]
+    return sums[0]
 
 
 def flatten(node: Any) -> list[np.ndarray]:
