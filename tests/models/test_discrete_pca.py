@@ -596,3 +596,17 @@ def test_a_fit_leaves_nothing_of_the_last_one():
     assert not hasattr(model, "word_shape_")
     model.set_params(inference="em").fit(COUNTS)
     assert not hasattr(model, "chains_")
+
+
+@pytest.mark.parametrize("inference", ["gibbs", "collapsed_gibbs"])
+def test_a_chain_stopped_in_its_warm_up_says_where_it_was(inference):
+    model = DiscretePCA(2, inference=inference, callback=lambda row: True, random_state=0)
+    model.fit(COUNTS)
+    np.testing.assert_allclose(model.components_.sum(axis=1), 1, rtol=1e-5)
+    assert model.objective_ == model.history_[-1]["objective"]
+    assert len(model.chains_[0]["log_joint"]) == len(model.chains_[0]["share"]) == 1
+
+
+def test_the_first_batch_is_asked_what_a_fit_is_asked():
+    with pytest.raises(ValueError, match="eta"):
+        DiscretePCA(2, eta=-1.0).partial_fit(COUNTS)

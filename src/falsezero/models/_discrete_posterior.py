@@ -48,5 +48,7 @@ class Posterior:
     def trace(self, history: list[dict[str, Any]]) -> dict[str, np.ndarray]:
         """Quantities of each draw that do not depend on the names of the components."""
         log_joint = [row["objective"] for row in history if row["what"] == "draw"]
+        # A chain that was stopped during its warm-up speaks by where it ended.
+        log_joint = log_joint or [history[-1]["objective"]]
         kept = {name: np.asarray(values) for name, values in self._trace.items()}
         return {"log_joint": np.asarray(log_joint), **kept}

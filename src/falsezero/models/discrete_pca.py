@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
+from sklearn.base import _fit_context
 
 from falsezero.backends import workers
 from falsezero.base import Interval, StrOptions, spawn_seeds
@@ -329,6 +330,8 @@ class DiscretePCA(CountModel):
                 record=posterior.add,
                 listeners=(*show, *listeners),
             )
+        if not posterior.n_draws:
+            posterior.add(chain.last)
         return posterior, chain.history
 
     def _collapsed(self, blocks: Blocks, run: Any) -> CollapsedSteps:
@@ -358,6 +361,7 @@ class DiscretePCA(CountModel):
         if self.inference == "mean_field":
             self.word_shape_, self.n_batches_ = fit.state.shape[:, order], 0
 
+    @_fit_context(prefer_skip_nested_validation=True)
     def partial_fit(self, X: Any, y: Any = None) -> Any:
         """Learn from one batch of rows: stochastic mean field (Hoffman, Blei and Bach, 2010).
 
