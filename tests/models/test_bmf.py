@@ -205,3 +205,10 @@ def test_the_bar_fills_up_whichever_chain_a_sweep_belongs_to():
         for chain in (0, 1, 0, 1):
             listen({"chain": chain, "iteration": 1, "objective": -1.0})
         assert bar.tasks[0].finished
+
+
+@pytest.mark.parametrize("prior", [(0, 1), (1.0, -1.0), (1, 1, 2), (1, np.inf)])
+def test_a_prior_that_is_none_is_refused(prior):
+    model = BinaryMatrixFactorization(row_concentration=prior, n_chains=1, warmup=1, draws=1)
+    with pytest.raises(ValueError, match="row_concentration="):
+        model.fit(np.eye(4))

@@ -26,7 +26,7 @@ from falsezero.models._bmf_predict import (
     representative,
 )
 from falsezero.models._bmf_sampler import Model, SamplerSteps
-from falsezero.models._bmf_state import Cells, Priors
+from falsezero.models._bmf_state import Cells, Gamma, Priors
 
 __all__ = ["BinaryMatrixFactorization", "Draw", "Prediction"]
 
@@ -240,11 +240,14 @@ class BinaryMatrixFactorization(PosteriorAnswers):
                 'likelihood="poisson" needs bias=True: a row without features would have rate zero '
                 "and could never hold a count."
             )
-        shape, rate = self.weight_prior
+        shape, rate = self._gamma("weight_prior")
         if self.likelihood == "poisson":
             rate *= max(float(cells.values.sum()) / max(cells.n_observed, 1.0), 1e-3)
         priors = Priors(
-            self.row_concentration, self.column_concentration, (shape, rate), self.noise_prior
+            self._gamma("row_concentration"),
+            self._gamma("column_concentration"),
+            (shape, rate),
+            self._gamma("noise_prior"),
         )
         return Model(
             self._observation,
@@ -255,6 +258,16 @@ class BinaryMatrixFactorization(PosteriorAnswers):
             priors,
             self.split_merge,
         )
+
+    def _gamma(self, name: str) -> Gamma:
+        """Shape and rate of a hyperprior."""
+        given = getattr(self, name)
+        if len(given) != 2 or not all(0 < number < np.inf for number in given):
+            raise ValueError(
+                f"{name}= needs the shape and the rate of a gamma distribution, two positive "
+                f"numbers, but is {given!r}."
+            )
+        return float(given[0]), float(given[1])
 
     def _fixed(self, known: Any, n: int, name: str, things: str) -> np.ndarray:
         """The bias and the known features, things x features."""
