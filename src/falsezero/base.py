@@ -19,6 +19,7 @@ from sklearn.base import (
     _fit_context,
 )
 from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.validation import (
     _check_feature_names,
     _check_n_features,
@@ -197,7 +198,7 @@ class FactorModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         array of shape (n_rows, n_components), or a `Table` with the row labels for a `Table`
         """
         blocks = self._blocks(X, reset=False)
-        return self._labelled(self._settle(blocks), X, self.get_feature_names_out())
+        return self._row_table(self._settle(blocks), X)
 
     def fit_transform(self, X: Any, y: Any = None) -> Any:
         """Fit, then give the weights of the components in each row."""
@@ -278,6 +279,15 @@ class FactorModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
     def _block_rows(self, values: Any) -> int | None:
         """Rows in a block, for a model whose passes want other blocks than dense work arrays do."""
         return None
+
+    def _row_table(self, weights: np.ndarray, X: Any) -> Any:
+        """Row weights with the labels of a `Table`, as `set_output` asks for them."""
+        table = self._labelled(weights, X, self.get_feature_names_out())
+        asked = _get_output_config("transform", self)["dense"]
+        if not isinstance(table, Table) or asked == "default":
+            return table
+        # scikit-learn makes its containers of arrays and data frames, and knows nothing of tables.
+        return table.to_pandas() if asked == "pandas" else weights
 
     @staticmethod
     def _labelled(array: np.ndarray, X: Any, columns: Any) -> Any:

@@ -10,6 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy import sparse
+from sklearn import config_context
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.utils.estimator_checks import check_estimator
@@ -96,6 +97,20 @@ def test_labels_come_out_where_labels_went_in(name):
     clean = model.reconstruct(given_table)
     assert list(clean.columns) == names
     assert list(clean.rows) == labels
+
+
+@pytest.mark.parametrize("name", OPTIMISED)
+def test_weights_of_a_table_come_in_the_container_asked_for(name):
+    labels = [f"site {i}" for i in range(40)]
+    given_table = fz.as_table(table(), rows=labels)
+    model = make(name, max_iter=5).fit(given_table)
+    plain = model.transform(given_table).to_numpy()
+    with config_context(transform_output="pandas"):
+        for frame in (model.transform(given_table), model.fit_transform(given_table)):
+            assert list(frame.index) == labels
+            assert list(frame.columns) == list(model.get_feature_names_out())
+            np.testing.assert_allclose(frame, plain)
+    assert model.set_output(transform="polars").transform(given_table).shape == plain.shape
 
 
 @pytest.mark.parametrize("name", OPTIMISED)

@@ -51,7 +51,7 @@ class PosteriorAnswers(FactorModel):
         table = self._table(X, reset=False)
         cells = Cells.of((table - self.offset_) / self.scale_)
         weights = self._row_probability(self.representative_, cells)[0].astype(table.dtype)
-        return self._labelled(weights, X, self.get_feature_names_out())
+        return self._row_table(weights, X)
 
     def _cells(self, X: Any) -> Cells:
         return Cells.of((self._table(X, reset=False) - self.offset_) / self.scale_)
