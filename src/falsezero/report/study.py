@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
 
 from falsezero.analysis.gaps import false_absences, false_presences
 from falsezero.analysis.noise import Phantoms, find_phantoms
@@ -92,7 +93,7 @@ def study(
             )
     best = n_components[0] if choice is None else choice.best
     chosen = clone(model).set_params(n_components=best, verbose=verbose)
-    restarts = _restarts(chosen, table, n_restarts)
+    restarts = _restarts(chosen, table, n_restarts, random_state)
     phantoms = find_phantoms(restarts[0])
     absences, presences = _doubts(restarts[0], table)
     found = Study(table, choice, restarts, phantoms, absences, presences)
@@ -102,12 +103,13 @@ def study(
     return Study(table, choice, restarts, phantoms, voted, presences)
 
 
-def _restarts(model: Any, table: Table, n_restarts: int) -> list[Any]:
+def _restarts(model: Any, table: Table, n_restarts: int, random_state: Any) -> list[Any]:
     """One fit a seed, best first; those that stop early say so by their own flag."""
     fits = []
+    seeds = check_random_state(random_state).randint(2**31, size=n_restarts)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        for seed in range(n_restarts):
+        for seed in seeds.tolist():
             fits.append(clone(model).set_params(n_init=1, random_state=seed).fit(table))
     return sorted(fits, key=lambda fit: -fit.objective_)
 
