@@ -211,7 +211,7 @@ def test_a_report_on_more_components_than_columns_is_refused(finds, tmp_path) ->
 def test_another_seed_starts_elsewhere(finds) -> None:
     def starts(seed: int) -> set[int]:
         options = {"n_components": [3], "criterion": "aic", "n_restarts": 2, "random_state": seed}
-        return {fit.random_state for fit in study(fz.AspectBernoulli(), finds, **options).restarts}
+        return {fit.random_state for fit in study(finds, fz.AspectBernoulli(), **options).restarts}
 
     assert starts(0) == starts(0)
     assert not starts(0) & starts(1)
