@@ -8,7 +8,18 @@ import numpy as np
 from matplotlib import pyplot as plt
 from matplotlib.colors import LinearSegmentedColormap
 
-__all__ = ["COLOURS", "INK", "KIND_COLOUR", "KIND_WORD", "Display", "grid_of", "palette", "shorten"]
+__all__ = [
+    "COLOURS",
+    "INK",
+    "KIND_COLOUR",
+    "KIND_WORD",
+    "Display",
+    "grid_of",
+    "outside",
+    "palette",
+    "share_of",
+    "shorten",
+]
 
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#000000")
 """Okabe and Ito's colours, which colour-blind readers tell apart."""
@@ -35,6 +46,24 @@ def grid_of(count: int, most_across: int) -> tuple[int, int]:
     """
     down = -(-count // most_across)
     return down, -(-count // down)
+
+
+def outside(count: int) -> dict[str, Any]:
+    """Where a legend of so many entries hides nothing: above the axes, or beside them."""
+    if count <= 3:
+        return {"loc": "lower left", "bbox_to_anchor": (0, 1), "borderaxespad": 0}
+    return {"loc": "upper left", "bbox_to_anchor": (1, 1), "borderaxespad": 0}
+
+
+def share_of(weights: np.ndarray, k: int) -> str:
+    """A component's mean weight in words: a percentage only where weights add up to one.
+
+    >>> share_of(np.array([0.25, 0.75]), 0), share_of(np.array([2.0, 6.0]), 0)
+    ('weight 25%', 'mean weight 2')
+    """
+    if abs(float(weights.sum()) - 1) < 1e-3:
+        return f"weight {weights[k]:.0%}"
+    return f"mean weight {weights[k]:.2g}".replace("-", "\N{MINUS SIGN}")
 
 
 def shorten(label: Any, length: int = 24) -> str:

@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from falsezero.plot._canvas import Display, palette
+from falsezero.plot._canvas import Display, outside, palette
 
 __all__ = ["BoxesDisplay", "CurvesDisplay", "GroupedBarsDisplay"]
 
 _MARKERS = "osD^vP*X"
+_MOST_INSIDE = 6
 
 
 class CurvesDisplay(Display):
@@ -36,7 +37,8 @@ class CurvesDisplay(Display):
 
     def plot(self, ax: Any = None) -> CurvesDisplay:
         """Draw all curves on one pair of axes."""
-        ax = self._begin(ax, (5.6, 3.6))
+        crowd = len(self.curves) > _MOST_INSIDE
+        ax = self._begin(ax, (7.6 if crowd else 5.6, 3.6))
         colours = palette(len(self.curves))
         for i, (name, curve) in enumerate(self.curves.items()):
             x, y, *error = (np.asarray(part, dtype=float) for part in curve)
@@ -45,7 +47,7 @@ class CurvesDisplay(Display):
         ax.set(xlabel=self.x_label, ylabel=self.y_label)
         ax.spines[["top", "right"]].set_visible(False)
         if len(self.curves) > 1:
-            ax.legend(fontsize=8, frameon=False)
+            ax.legend(fontsize=8, frameon=False, **(outside(len(self.curves)) if crowd else {}))
         return self
 
 

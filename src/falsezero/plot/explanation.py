@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from textwrap import fill
 from typing import Any
 
 import numpy as np
 
 from falsezero.analysis.gaps import positions_of
+from falsezero.analysis.noise import check_convex
 from falsezero.data.blocks import Block
 from falsezero.data.validate import labels_of
 from falsezero.plot._canvas import INK, KIND_COLOUR, KIND_WORD, Display, shorten
@@ -67,8 +69,10 @@ class ExplanationDisplay(Display):
         rows: Any,
         image_shape: tuple[int, int] | None = None,
         ax: Any = None,
+        **options: Any,
     ) -> ExplanationDisplay:
         """Draw a fitted model and the labels of a few rows of its table."""
+        check_convex(model)
         labels = labels_of(model, table)[0]
         wanted = positions_of(labels, rows)
         codes, weights = zip(
@@ -88,25 +92,31 @@ class ExplanationDisplay(Display):
         observed = np.where(rows_of_codes == 2, np.nan, rows_of_codes)
         kinds = kinds_of(model)
         display = cls(model.components_, observed, posterior, labels[wanted], kinds, image_shape)
-        return display.plot(ax)
+        return display.plot(ax, **options)
 
-    def plot(self, ax: Any = None) -> ExplanationDisplay:
-        """Draw the grid."""
+    def plot(self, ax: Any = None, max_components: int = 16) -> ExplanationDisplay:
+        """Draw the grid: of many components, the `max_components` that explain most cells."""
         shape = self.image_shape or (1, self.components.shape[1])
-        count, n_rows = len(self.components), len(self.rows)
+        explained = np.nansum(self.posterior, axis=(1, 2))
+        shown = np.sort(np.argsort(-explained, kind="stable")[:max_components])
+        count, n_rows = len(shown), len(self.rows)
         wide, high = (0.85, 0.95) if self.image_shape else (1.6, 0.45)
         size = (0.9 + wide * (count + 1), 0.9 + high * (n_rows + 1))
         panels = self._begin_panels(ax, n_rows + 1, count + 1, size)
         panels[0, 0].set_axis_off()
-        for k, kind in enumerate(self.kinds):
-            word = "" if kind == "content" else f"\n{KIND_WORD[str(kind)]}"
-            panels[0, k + 1].set_title(f"{k + 1}{word}", fontsize=8, color=KIND_COLOUR[str(kind)])
-            self._draw(panels[0, k + 1], self.components[k], shape)
+        for column, k in zip(panels.T[1:], shown, strict=True):
+            kind = str(self.kinds[k])
+            word = "" if kind == "content" else f"\n{KIND_WORD[kind]}"
+            column[0].set_title(f"{k + 1}{word}", fontsize=8, color=KIND_COLOUR[kind])
+            self._draw(column[0], self.components[k], shape)
             for n in range(n_rows):
-                self._draw(panels[n + 1, k + 1], self.posterior[k, n], shape)
+                self._draw(column[n + 1], self.posterior[k, n], shape)
         panels[1, 0].set_title("as recorded", fontsize=8)
         caption = "top: the components; below: how surely each one made a cell (white 0, dark 1)"
-        self.figure_.supxlabel(caption, fontsize=8)
+        if count < len(self.components):
+            caption += f"; the other {len(self.components) - count} components explain less"
+        # A letter of this size is a fifteenth of an inch wide.
+        self.figure_.supxlabel(fill(caption, int(15 * self.figure_.get_figwidth())), fontsize=8)
         for n, label in enumerate(self.rows):
             self._draw(panels[n + 1, 0], self.observed[n], shape)
             panels[n + 1, 0].set_ylabel(shorten(label, 16), fontsize=8, rotation=0, ha="right")

@@ -62,19 +62,19 @@ class FeatureMatricesDisplay(Display):
         """Draw the matrices side by side, rows with the same features next to each other."""
         counts = [self.row_features.shape[1], self.coupling.shape[1], self.column_features.shape[1]]
         longest = min(max_labels, max(len(self.rows), len(self.columns)))
-        ratios = [count + 1.5 for count in counts]
-        size = (4.5 + 0.28 * sum(counts), max(2.6, 0.8 + 0.17 * longest))
+        ratios = [max(count, 3) + 1.5 for count in counts]
+        size = (min(4.5 + 0.28 * sum(ratios), 18.0), max(3.2, 0.8 + 0.17 * longest))
         panels = self._begin_panels(ax, 1, 3, size, width_ratios=ratios)[0]
         self._draw_features(panels[0], self.row_features, self.rows, "row features", max_labels)
         top = float(np.abs(self.coupling).max()) or 1.0
         image = panels[1].imshow(
             self.coupling, cmap="PuOr_r", vmin=-top, vmax=top, interpolation="nearest"
         )
-        panels[1].set_title("orange: they attract\npurple: they repel", fontsize=9)
         for axis, n in zip((panels[1].yaxis, panels[1].xaxis), self.coupling.shape, strict=True):
             axis.set_ticks(np.arange(n), np.arange(1, n + 1))
         panels[1].set(xlabel="column feature", ylabel="row feature")
-        self.figure_.colorbar(image, ax=panels[1], fraction=0.06, location="bottom")
+        bar = self.figure_.colorbar(image, ax=panels[1], fraction=0.06, location="bottom")
+        bar.set_label("purple: they repel\norange: they attract", fontsize=8)
         self._draw_features(
             panels[2], self.column_features, self.columns, "column features", max_labels
         )

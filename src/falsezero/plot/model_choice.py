@@ -10,6 +10,8 @@ from falsezero.plot._canvas import COLOURS, Display
 
 __all__ = ["ModelChoiceDisplay"]
 
+_MOST_TICKS = 12
+
 _WORDS = {
     "cells": "how well hidden cells were foretold\n(mean log probability, higher is better)",
     "rows": "how well rows left out were foretold\n(mean log likelihood, higher is better)",
@@ -71,6 +73,9 @@ class ModelChoiceDisplay(Display):
         ax.plot(self.best, self.score[at][0], "o", ms=13, mfc="none", mec=COLOURS[5], mew=2)
         ax.set_title(f"best: {self.best} component{'s' if self.best != 1 else ''}", fontsize=10)
         ax.set(xlabel="number of components", ylabel=_WORDS.get(self.criterion, self.criterion))
-        ax.xaxis.get_major_locator().set_params(integer=True)
+        if len(self.n_components) <= _MOST_TICKS:
+            ax.set_xticks(self.n_components)
+        else:
+            ax.xaxis.get_major_locator().set_params(integer=True)
         ax.spines[["top", "right"]].set_visible(False)
         return self

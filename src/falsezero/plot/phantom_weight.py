@@ -8,7 +8,7 @@ import numpy as np
 from scipy import stats
 
 from falsezero.analysis.noise import find_phantoms
-from falsezero.plot._canvas import COLOURS, KIND_COLOUR, Display
+from falsezero.plot._canvas import COLOURS, KIND_COLOUR, Display, outside
 
 __all__ = ["PhantomWeightDisplay"]
 
@@ -87,7 +87,7 @@ class PhantomWeightDisplay(Display):
         if not self.weights:
             ax.text(0.5, 0.5, "no component is noise", transform=ax.transAxes, ha="center")
         else:
-            ax.legend(frameon=False, fontsize=8)
+            ax.legend(frameon=False, fontsize=8, **outside(len(self.weights)))
         ax.set(
             xlabel="ones in the row",
             ylabel="share of the noise component in the row",

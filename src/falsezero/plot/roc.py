@@ -7,9 +7,11 @@ from typing import Any
 import numpy as np
 from sklearn.metrics import roc_auc_score, roc_curve
 
-from falsezero.plot._canvas import Display, palette
+from falsezero.plot._canvas import Display, outside, palette
 
 __all__ = ["RocDisplay"]
+
+_MOST_INSIDE = 4
 
 
 class RocDisplay(Display):
@@ -48,7 +50,8 @@ class RocDisplay(Display):
 
     def plot(self, ax: Any = None) -> RocDisplay:
         """Draw the curves, best first in the legend."""
-        ax = self._begin(ax, (4.4, 4.2))
+        crowd = len(self.scores) > _MOST_INSIDE
+        ax = self._begin(ax, (7.4 if crowd else 4.4, 4.2))
         order = sorted(self.scores, key=lambda name: -self.areas[name])
         styles = ["-", "--", "-.", ":"]
         for i, (name, colour) in enumerate(zip(order, palette(len(order)), strict=True)):
@@ -57,6 +60,8 @@ class RocDisplay(Display):
             ax.plot(false, true, styles[i % 4], color=colour, label=label)
         ax.plot([0, 1], [0, 1], color="0.7", lw=1, zorder=0)
         ax.set(xlabel="true zeros taken for ones", ylabel="true ones recovered", aspect="equal")
+        ax.set_anchor("W" if crowd else "C")
         ax.spines[["top", "right"]].set_visible(False)
-        ax.legend(frameon=False, fontsize=8, loc="lower right")
+        place = outside(len(self.scores)) if crowd else {"loc": "lower right"}
+        ax.legend(frameon=False, fontsize=8, **place)
         return self

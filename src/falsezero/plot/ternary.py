@@ -13,6 +13,14 @@ from falsezero.plot._canvas import Display, palette, shorten
 __all__ = ["TernaryDisplay"]
 
 _CORNERS = ternary_coordinates(np.eye(3))
+_UP = (-1, -1, 1)
+"""On which side of a corner its name stands."""
+
+_LETTER, _LINE = 4.0, 8.0
+"""Points that a letter and a line of a name take."""
+
+_PLACES = [(side, line) for line in (0, 1, -1, 2, -2, 3, -3, 4) for side in (1, -1)]
+"""Where a name may stand: right or left of its dot, so many lines above it."""
 
 
 class TernaryDisplay(Display):
@@ -50,36 +58,51 @@ class TernaryDisplay(Display):
         return cls(weights, labels_of(model, table)[0], groups).plot(ax, **options)
 
     def plot(self, ax: Any = None, max_labels: int = 40) -> TernaryDisplay:
-        """Draw the triangle; names beside the dots where there are at most `max_labels`."""
-        ax = self._begin(ax, (5.2, 4.8))
+        """Draw the triangle; names beside at most `max_labels` dots, as far as there is room."""
+        ax = self._begin(ax, (5.2 if self.groups is None else 7.2, 4.8))
         ring = np.vstack([_CORNERS, _CORNERS[:1]])
         ax.plot(*ring.T, color="0.4", lw=1)
-        for k, (corner, at) in enumerate(zip(_CORNERS, ((0, -1), (0, -1), (0, 1)), strict=True)):
-            ax.annotate(f"component {k + 1}", corner, (10 * at[0], 14 * at[1]), ha="center",
+        for k, (corner, up) in enumerate(zip(_CORNERS, _UP, strict=True)):
+            ax.annotate(f"component {k + 1}", corner, (0, 14 * up), ha="center",
                         va="center", textcoords="offset points", fontsize=9)  # fmt: skip
         groups = np.full(len(self.rows), "") if self.groups is None else self.groups
         names = np.unique(groups)
         for i, (name, colour) in enumerate(zip(names, palette(len(names)), strict=True)):
             dots = self.coordinates[groups == name]
             marker = "osD^vP*X"[i % 8]
-            ax.scatter(*dots.T, s=36, color=colour, marker=marker, alpha=0.8, label=name or None)
+            ax.scatter(
+                *dots.T, s=36, color=colour, marker=marker, alpha=0.8, label=shorten(name) or None
+            )
+        if self.groups is not None:
+            ax.legend(frameon=False, fontsize=8, loc="upper right")
+        right = 1.12 if self.groups is None else 1.7
+        ax.set(aspect="equal", xlim=(-0.12, right), ylim=(-0.1, 0.98))
+        ax.set_axis_off()
         if len(self.rows) <= max_labels:
             self._name_dots(ax)
-        if self.groups is not None:
-            ax.legend(frameon=False, fontsize=8, loc="upper left")
-        ax.set(aspect="equal", xlim=(-0.12, 1.12), ylim=(-0.1, 0.98))
-        ax.set_axis_off()
         return self
 
     def _name_dots(self, ax: Any) -> None:
-        """Names of rows at the same place are stacked away from the edge, not over each other."""
-        taken: dict[tuple[int, int], int] = {}
+        """Write each name beside its dot where it hides no other; one without room is left out."""
+        self.figure_.draw_without_rendering()  # settles where the triangle is
+        dots = ax.transData.transform(self.coordinates) * 72 / self.figure_.dpi
+        corners = ax.transData.transform(_CORNERS) * 72 / self.figure_.dpi
+        taken = [
+            (x - 40, x + 40, y + 14 * up + line)
+            for (x, y), up in zip(corners, _UP, strict=True)
+            for line in (-8, 2)
+        ]
         for n in np.argsort(-self.coordinates[:, 1], kind="stable"):
-            x, y = self.coordinates[n]
-            place = (round(8 * x), round(20 * y))
-            height = taken.get(place, 0)
-            taken[place] = height + 1
-            up = 8 if y < 0.3 else -8
-            offset = (6, 4 + up * height)
-            name = shorten(self.rows[n], 14)
-            ax.annotate(name, (x, y), offset, textcoords="offset points", fontsize=7)
+            name, (x, y) = shorten(self.rows[n], 14), dots[n]
+            width = _LETTER * len(name)
+            for side, line in _PLACES:
+                left, low = x + (6 if side > 0 else -6 - width), y - 2 + _LINE * line
+                if all(
+                    abs(low - at) > _LINE - 0.5 or left >= stop or left + width <= start
+                    for start, stop, at in taken
+                ):
+                    taken.append((left, left + width, low))
+                    ax.annotate(name, self.coordinates[n], (6 * side, -2 + _LINE * line),
+                                textcoords="offset points", fontsize=7,
+                                ha="left" if side > 0 else "right")  # fmt: skip
+                    break
