@@ -201,3 +201,114 @@ def test_feature_matrices_of_a_factorisation(three) -> None:
     display = plot.FeatureMatricesDisplay.from_estimator(model, table)
     assert display.row_features.shape == (40, display.coupling.shape[0])
     assert display.column_features.shape == (9, display.coupling.shape[1])
+
+
+def texts_of(figure):
+    """Every text of a figure with its box in pixels."""
+    figure.canvas.draw()
+    renderer = figure.canvas.get_renderer()
+    found = figure.findobj(mpl.text.Text)
+    return [(t, t.get_window_extent(renderer)) for t in found if t.get_text() and t.get_visible()]
+
+
+def test_the_caption_of_an_explanation_fits_the_figure(three) -> None:
+    model, table = three
+    one = fz.AspectBernoulli(1).fit(table)
+    for fitted, shape in ((one, (3, 3)), (one, None), (model, (3, 3))):
+        figure = plot.ExplanationDisplay.from_estimator(
+            fitted, table, rows=[0], image_shape=shape
+        ).figure_
+        (box,) = (box for text, box in texts_of(figure) if "how surely" in text.get_text())
+        assert box.x0 >= 0
+        assert box.x1 <= figure.bbox.x1
+
+
+def test_of_many_components_those_are_explained_with_that_explain_most() -> None:
+    posterior = np.zeros((40, 1, 4))
+    posterior[[7, 30, 2], 0] = [[0.5], [0.3], [0.2]]
+    display = plot.ExplanationDisplay(
+        np.ones((40, 4)), np.ones((1, 4)), posterior, ["a"], ["content"] * 40
+    ).plot(max_components=3)
+    assert [panel.get_title() for panel in display.axes_[0, 1:]] == ["3", "8", "31"]
+    assert "other 37 components explain less" in display.figure_.get_supxlabel().replace("\n", " ")
+
+
+def test_names_of_dots_do_not_hide_each_other() -> None:
+    weights = np.random.default_rng(0).dirichlet([0.2] * 3, 40)
+    rows = [f"locality number {i}" for i in range(40)]
+    display = plot.TernaryDisplay(weights, rows, np.arange(40) % 3).plot()
+    boxes = [box for text, box in texts_of(display.figure_) if "local" in text.get_text()]
+    assert len(boxes) > 25
+    shared = [
+        (a, b)
+        for i, a in enumerate(boxes)
+        for b in boxes[:i]
+        if min(a.x1, b.x1) - max(a.x0, b.x0) > 2 and min(a.y1, b.y1) - max(a.y0, b.y0) > 3
+    ]
+    assert not shared
+
+
+@pytest.mark.parametrize(
+    "display",
+    [
+        plot.RocDisplay([0, 1, 1], {f"a method {i}": [0.1, 0.2, 0.3] for i in range(9)}),
+        plot.CurvesDisplay({f"a method {i}": ([1, 2], [0.5, 0.7]) for i in range(9)}),
+        plot.PhantomWeightDisplay([1, 2], {0: np.array([0.1, 0.9])}, {0: "white"}),
+    ],
+    ids=lambda display: type(display).__name__,
+)
+def test_a_legend_hides_no_data(display) -> None:
+    drawn = display.plot()
+    drawn.figure_.canvas.draw()
+    legend = drawn.ax_.get_legend().get_window_extent()
+    inside = drawn.ax_.get_window_extent()
+    assert legend.x0 >= inside.x1 - 1 or legend.y0 >= inside.y1 - 1
+    assert legend.x1 <= drawn.figure_.bbox.x1
+
+
+def test_numbers_that_are_no_probabilities_are_drawn_in_full(three) -> None:
+    _, table = three
+    model = fz.LogisticPCA(2, random_state=0, tol=1e-2).fit(table)
+    assert model.components_.min() < 0
+    bars = plot.ComponentBarsDisplay.from_estimator(model, table)
+    low, high = bars.axes_[0, 0].get_xlim()
+    assert low <= model.components_.min()
+    assert high >= model.components_.max()
+    assert bars.figure_.get_supxlabel() == "weight in the component"
+    assert "%" not in bars.axes_[0, 0].get_title()
+    heat = plot.ComponentHeatmapDisplay.from_estimator(model, table)
+    assert heat.ax_.images[0].get_clim() == (model.components_.min(), model.components_.max())
+    boxes = plot.WeightsByGroupDisplay.from_estimator(model, table, np.arange(40) % 2)
+    weights = np.asarray(model.transform(table))
+    middle = [np.median(weights[i::2, 0]) for i in range(2)]
+    low, high = boxes.axes_[0, 0].get_ylim()
+    assert low < min(middle) < max(middle) < high
+
+
+def test_pictures_of_zeros_and_ones_refuse_counts_and_take_factorisations(three) -> None:
+    _, table = three
+    counts = fz.PLSA(2, random_state=0).fit(table)
+    with pytest.raises(TypeError, match="zeros and ones, but PLSA"):
+        plot.OrderedTableDisplay.from_estimator(counts, table)
+    with pytest.raises(TypeError, match="In PLSA a cell has no component"):
+        plot.ExplanationDisplay.from_estimator(counts, table, rows=[0])
+    model = fz.BinaryMatrixFactorization(n_chains=1, warmup=5, draws=5, random_state=0).fit(table)
+    display = plot.OrderedTableDisplay.from_estimator(model, table)
+    assert display.observed.sum() == table.n_ones
+    blocks = np.concatenate([weights for _, weights in model.weights_by_block(table)])
+    np.testing.assert_allclose(blocks, np.asarray(model.transform(table)))
+
+
+def test_few_different_numbers_are_groups_of_their_own(three) -> None:
+    model, table = three
+    years = np.tile([1998.0, 2003.0, 2011.0, np.nan], 10)
+    display = plot.WeightsByGroupDisplay.from_estimator(model, table, years)
+    assert display.names == ["1998", "2003", "2011"]
+    assert [(display.groups == g).sum() for g in (-1, 0, 1, 2)] == [10, 10, 10, 10]
+    with pytest.raises(ValueError, match="by= has no number"):
+        plot.WeightsByGroupDisplay.from_estimator(model, table, np.full(40, np.nan))
+
+
+def test_one_candidate_has_one_tick() -> None:
+    display = plot.ModelChoiceDisplay([3], [-1.0], best=3).plot()
+    assert display.ax_.get_xticks().tolist() == [3]

@@ -10,6 +10,7 @@ from scipy.special import logsumexp
 from sklearn.utils.validation import check_is_fitted
 
 from falsezero.base import FactorModel, checked_keep, spawn_seeds
+from falsezero.data.blocks import Blocks
 from falsezero.data.table import Table
 from falsezero.data.validate import check_table
 from falsezero.models._bmf_likelihoods import LIKELIHOODS, Likelihood
@@ -52,6 +53,12 @@ class PosteriorAnswers(FactorModel):
         cells = Cells.of((table - self.offset_) / self.scale_)
         weights = self._row_probability(self.representative_, cells)[0].astype(table.dtype)
         return self._row_table(weights, X)
+
+    def _settle(self, blocks: Blocks) -> np.ndarray:
+        """Row weights of a table that was cut into blocks: what the analysis walks over."""
+        table = blocks.dense_rows(np.arange(blocks.shape[0]))
+        cells = Cells.of((table - self.offset_) / self.scale_)
+        return self._row_probability(self.representative_, cells)[0].astype(blocks.dtype)
 
     def _cells(self, X: Any) -> Cells:
         return Cells.of((self._table(X, reset=False) - self.offset_) / self.scale_)

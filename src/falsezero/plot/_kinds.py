@@ -16,6 +16,14 @@ def kinds_of(model: Any) -> np.ndarray:
     return np.full(len(model.components_), "content")
 
 
+def meaning_of(model: Any) -> tuple[str, tuple[float, float]]:
+    """What the numbers of a model's components are, and between which limits they lie."""
+    low, high = float(model.components_.min()), float(model.components_.max())
+    if model._kind == "binary" and low >= 0 and high <= 1:
+        return "probability of a one", (0.0, 1.0)
+    return "weight in the component", (min(low, 0.0), high if high > max(low, 0.0) else low + 1.0)
+
+
 def keep_of(kinds: np.ndarray) -> np.ndarray:
     """P(u|k) to start with: 0 for phantoms, unless nothing else would be left.
 

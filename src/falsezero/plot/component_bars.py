@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from falsezero.data.validate import labels_of
-from falsezero.plot._canvas import KIND_COLOUR, KIND_WORD, Display, grid_of, shorten
-from falsezero.plot._kinds import kinds_of
+from falsezero.plot._canvas import KIND_COLOUR, KIND_WORD, Display, grid_of, share_of, shorten
+from falsezero.plot._kinds import kinds_of, meaning_of
 
 __all__ = ["ComponentBarsDisplay"]
 
@@ -24,6 +24,10 @@ class ComponentBarsDisplay(Display):
         Mean weight of each component.
     kinds : array of str
         "content", "white" or "black".
+    meaning : str
+        What the numbers are.
+    limits : (low, high)
+        Between which they lie.
 
     Examples
     --------
@@ -35,11 +39,20 @@ class ComponentBarsDisplay(Display):
     (1, 3)
     """
 
-    def __init__(self, components: Any, columns: Any, weights: Any, kinds: Any):
+    def __init__(
+        self,
+        components: Any,
+        columns: Any,
+        weights: Any,
+        kinds: Any,
+        meaning: str = "probability of a one",
+        limits: tuple[float, float] = (0.0, 1.0),
+    ):
         self.components = np.asarray(components)
         self.columns = np.asarray(columns)
         self.weights = np.asarray(weights)
         self.kinds = np.asarray(kinds)
+        self.meaning, self.limits = meaning, limits
 
     @classmethod
     def from_estimator(
@@ -48,7 +61,8 @@ class ComponentBarsDisplay(Display):
         """Draw a fitted model, with the column labels of its table."""
         columns = labels_of(model, table)[1]
         weights = model.row_weights_.mean(axis=0)
-        return cls(model.components_, columns, weights, kinds_of(model)).plot(ax, **options)
+        display = cls(model.components_, columns, weights, kinds_of(model), *meaning_of(model))
+        return display.plot(ax, **options)
 
     def plot(self, ax: Any = None, top: int = 10, n_columns: int = 4) -> ComponentBarsDisplay:
         """Draw the `top` columns of each component, `n_columns` panels side by side."""
@@ -60,13 +74,13 @@ class ComponentBarsDisplay(Display):
             panel.set_axis_off()
         for k, panel in enumerate(panels.flat[:count]):
             kind = str(self.kinds[k])
-            best = np.argsort(-self.components[k], kind="stable")[:top]
+            best = np.argsort(-np.abs(self.components[k]), kind="stable")[:top]
             panel.barh(np.arange(top), self.components[k, best], color=KIND_COLOUR[kind])
             names = [shorten(name, 18) for name in self.columns[best]]
             panel.set_yticks(np.arange(top), names, fontsize=8)
-            panel.set(xlim=(0, 1), ylim=(top - 0.4, -0.6))
+            panel.set(xlim=self.limits, ylim=(top - 0.4, -0.6))
             panel.spines[["top", "right"]].set_visible(False)
             word = "" if kind == "content" else f"\n{KIND_WORD[kind]}"
-            panel.set_title(f"component {k + 1}, weight {self.weights[k]:.0%}{word}", fontsize=9)
-        self.figure_.supxlabel("probability of a one", fontsize=9)
+            panel.set_title(f"component {k + 1}, {share_of(self.weights, k)}{word}", fontsize=9)
+        self.figure_.supxlabel(self.meaning, fontsize=9)
         return self

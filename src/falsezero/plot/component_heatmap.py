@@ -8,7 +8,7 @@ import numpy as np
 
 from falsezero.data.validate import labels_of
 from falsezero.plot._canvas import INK, KIND_WORD, Display, shorten
-from falsezero.plot._kinds import kinds_of
+from falsezero.plot._kinds import kinds_of, meaning_of
 
 __all__ = ["ComponentHeatmapDisplay"]
 
@@ -22,6 +22,10 @@ class ComponentHeatmapDisplay(Display):
     columns : labels of the columns
     kinds : array of str
         "content", "white" or "black".
+    meaning : str
+        What the numbers are.
+    limits : (low, high)
+        Between which they lie.
 
     Examples
     --------
@@ -33,17 +37,26 @@ class ComponentHeatmapDisplay(Display):
     12
     """
 
-    def __init__(self, components: Any, columns: Any, kinds: Any):
+    def __init__(
+        self,
+        components: Any,
+        columns: Any,
+        kinds: Any,
+        meaning: str = "probability of a one",
+        limits: tuple[float, float] = (0.0, 1.0),
+    ):
         self.components = np.asarray(components)
         self.columns = np.asarray(columns)
         self.kinds = np.asarray(kinds)
+        self.meaning, self.limits = meaning, limits
 
     @classmethod
     def from_estimator(
         cls, model: Any, table: Any, *, ax: Any = None, **options: Any
     ) -> ComponentHeatmapDisplay:
         """Draw a fitted model, with the column labels of its table."""
-        display = cls(model.components_, labels_of(model, table)[1], kinds_of(model))
+        columns = labels_of(model, table)[1]
+        display = cls(model.components_, columns, kinds_of(model), *meaning_of(model))
         return display.plot(ax, **options)
 
     def plot(self, ax: Any = None, max_columns: int = 60) -> ComponentHeatmapDisplay:
@@ -51,7 +64,8 @@ class ComponentHeatmapDisplay(Display):
         shown = self._choose(max_columns)
         count = len(self.components)
         ax = self._begin(ax, (max(4.0, 1.8 + 0.17 * len(shown)), 2.0 + 0.3 * count))
-        image = ax.imshow(self.components[:, shown], cmap=INK, vmin=0, vmax=1, aspect="auto")
+        low, high = self.limits
+        image = ax.imshow(self.components[:, shown], cmap=INK, vmin=low, vmax=high, aspect="auto")
         names = [shorten(name, 20) for name in self.columns[shown]]
         ax.set_xticks(np.arange(len(shown)), names, rotation=90, fontsize=7)
         words = [
@@ -60,7 +74,7 @@ class ComponentHeatmapDisplay(Display):
         ]
         ax.set_yticks(np.arange(count), words, fontsize=8)
         ax.set_ylabel("component")
-        self.figure_.colorbar(image, ax=ax, label="probability of a one", fraction=0.03, pad=0.01)
+        self.figure_.colorbar(image, ax=ax, label=self.meaning, fraction=0.03, pad=0.01)
         return self
 
     def _choose(self, max_columns: int) -> np.ndarray:

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from falsezero.plot._canvas import INK, KIND_COLOUR, KIND_WORD, Display, grid_of
+from falsezero.plot._canvas import INK, KIND_COLOUR, KIND_WORD, Display, grid_of, share_of
 from falsezero.plot._images import check_image_shape
-from falsezero.plot._kinds import kinds_of
+from falsezero.plot._kinds import kinds_of, meaning_of
 
 __all__ = ["ComponentImagesDisplay"]
 
@@ -19,11 +19,13 @@ class ComponentImagesDisplay(Display):
     Parameters
     ----------
     images : array of shape (n_components, height, width)
-        Probability of a one.
+        Probability of a one, or whatever the components hold.
     weights : array of shape (n_components,)
         Mean weight of each component.
     kinds : array of str
         "content", "white" or "black", as `find_phantoms` says.
+    limits : (low, high)
+        Drawn white and dark.
 
     Examples
     --------
@@ -35,10 +37,13 @@ class ComponentImagesDisplay(Display):
     4
     """
 
-    def __init__(self, images: Any, weights: Any, kinds: Any):
+    def __init__(
+        self, images: Any, weights: Any, kinds: Any, limits: tuple[float, float] = (0.0, 1.0)
+    ):
         self.images = np.asarray(images)
         self.weights = np.asarray(weights)
         self.kinds = np.asarray(kinds)
+        self.limits = limits
 
     @classmethod
     def from_estimator(
@@ -48,7 +53,8 @@ class ComponentImagesDisplay(Display):
         components = model.components_
         check_image_shape(image_shape, components.shape[1])
         images = components.reshape(-1, *image_shape)
-        display = cls(images, model.row_weights_.mean(axis=0), kinds_of(model))
+        weights, limits = model.row_weights_.mean(axis=0), meaning_of(model)[1]
+        display = cls(images, weights, kinds_of(model), limits)
         return display.plot(ax, **options)
 
     def plot(self, ax: Any = None, n_columns: int = 7) -> ComponentImagesDisplay:
@@ -59,10 +65,11 @@ class ComponentImagesDisplay(Display):
         for panel in panels.flat[count:]:
             panel.set_axis_off()
         for k, (panel, image) in enumerate(zip(panels.flat, self.images, strict=False)):
-            panel.imshow(image, cmap=INK, vmin=0, vmax=1, interpolation="nearest")
+            low, high = self.limits
+            panel.imshow(image, cmap=INK, vmin=low, vmax=high, interpolation="nearest")
             panel.set(xticks=[], yticks=[])
             kind = str(self.kinds[k])
-            title = f"{k + 1}, weight {self.weights[k]:.0%}"
+            title = f"{k + 1}, {share_of(self.weights, k)}"
             if kind != "content":
                 title += f"\n{KIND_WORD[kind]}"
                 for spine in panel.spines.values():

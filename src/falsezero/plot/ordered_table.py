@@ -53,6 +53,11 @@ class OrderedTableDisplay(Display):
         cls, model: Any, table: Any, *, keep: Any = None, ax: Any = None, **options: Any
     ) -> OrderedTableDisplay:
         """Draw a fitted model and its table; `keep` as for `denoise`."""
+        if model._kind != "binary":
+            raise TypeError(
+                f"This picture is of zeros and ones, but {type(model).__name__} was fitted to "
+                "other numbers."
+            )
         labels = labels_of(model, table)
         parts = list(model.weights_by_block(table))
         codes = np.concatenate([block.codes for block, _ in parts])

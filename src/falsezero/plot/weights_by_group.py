@@ -17,8 +17,8 @@ __all__ = ["WeightsByGroupDisplay"]
 class WeightsByGroupDisplay(Display):
     """Box plots of each component's row weights, one box a group, one panel a component.
 
-    A covariate of numbers is cut into `n_bins` groups of about equal size; text makes one group a
-    word.
+    A covariate of more than `n_bins` different numbers is cut into so many groups of about equal
+    size; of fewer, and of text, every value is a group.
 
     Parameters
     ----------
@@ -102,18 +102,33 @@ class WeightsByGroupDisplay(Display):
             rotation=90,
             fontsize=7,
         )
-        panel.set_ylim(-0.03, 1.03)
+        if self.weights.min() >= 0 and self.weights.max() <= 1:
+            panel.set_ylim(-0.03, 1.03)
         panel.spines[["top", "right"]].set_visible(False)
 
 
 def _numbers(by: np.ndarray, n_bins: int) -> tuple[np.ndarray, list[str]]:
     """Groups of about equal size; rows with an unknown number are left out."""
     known = np.isfinite(by)
+    if not known.any():
+        raise ValueError("by= has no number, so there are no groups to draw.")
+    values = np.unique(by[known])
+    if len(values) <= n_bins:
+        groups = np.searchsorted(values, np.where(known, by, values[0]))
+        return np.where(known, groups, -1), [_plain(value) for value in values]
     edges = np.unique(np.quantile(by[known], np.linspace(0, 1, n_bins + 1)))
     inner = edges[1:-1]
     groups = np.where(known, np.searchsorted(inner, np.nan_to_num(by), side="right"), -1)
-    names = [f"{low:.3g}–{high:.3g}" for low, high in pairwise(edges)]
-    return groups, names or [f"{edges[0]:.3g}"]
+    return groups, [f"{_plain(low)}–{_plain(high)}" for low, high in pairwise(edges)]
+
+
+def _plain(number: float) -> str:
+    """A number as people write it; years keep all their digits.
+
+    >>> _plain(1998.0), _plain(2.345678), _plain(12.5)
+    ('1998', '2.346', '12.5')
+    """
+    return np.format_float_positional(float(number), precision=4, fractional=False, trim="-")
 
 
 def _words(by: np.ndarray) -> tuple[np.ndarray, list[str]]:
