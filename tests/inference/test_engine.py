@@ -73,6 +73,16 @@ def table(n_rows=80, n_columns=20, seed=0):
     return (rng.random(p.shape) < p).astype(float)
 
 
+def test_one_stride_for_all_rows_is_the_same_however_they_are_cut():
+    steps = Shrink()
+    steps.local_params = {"shift": None}
+    X = np.random.default_rng(1).random((40, 6))
+    found = [fit(steps, Blocks.cut(X, block_rows=rows), max_iter=60) for rows in (40, 7, 1)]
+    for other in found[1:]:
+        paths = [[row["objective"] for row in each.history] for each in (found[0], other)]
+        np.testing.assert_allclose(*paths, rtol=1e-9)
+
+
 def test_the_toy_reaches_its_answer(blocks):
     found = fit(Shrink(), blocks)
     x = np.concatenate([b.values.sum(axis=1) for b in blocks])

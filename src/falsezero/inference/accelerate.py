@@ -54,10 +54,12 @@ def _extrapolate(
     state, longest = second.state, 1.0
     if not frozen:
         states = (start.state, first.state, second.state)
-        state, longest = _combine(*states, steps.state_params, stride)
+        state, longest = _combine(*states, steps.state_params, stride, {})
     local = []
-    for locals_ in zip(start.local, first.local, second.local, strict=True):
-        part, alpha = _combine(*locals_, steps.local_params, stride)
+    blocks = list(zip(start.local, first.local, second.local, strict=True))
+    shared = _shared_squares(blocks, steps.local_params)
+    for locals_ in blocks:
+        part, alpha = _combine(*locals_, steps.local_params, stride, shared)
         local.append(part)
         longest = max(longest, alpha)
     if longest == 1.0 and stride > 1.0:
@@ -67,17 +69,41 @@ def _extrapolate(
     return trial._replace(state=state) if frozen else trial, longest
 
 
+def _shared_squares(blocks: list[Any], axes: Mapping[str, int | None]) -> dict[str, np.ndarray]:
+    """Squares of r and v over all blocks, for fields with one stride: no cut may change it."""
+    shared = {field: np.zeros(2) for field, axis in axes.items() if axis is None}
+    for x0, x1, x2 in blocks:
+        for field, squares in shared.items():
+            squares += [
+                np.square(part, dtype=float).sum() for part in _differences(x0, x1, x2, field)
+            ]
+    return shared
+
+
+def _differences(x0: Any, x1: Any, x2: Any, field: str) -> tuple[np.ndarray, np.ndarray]:
+    """r = x1 - x0 and v = (x2 - x1) - r of one field."""
+    a, b, c = (getattr(x, field) for x in (x0, x1, x2))
+    r = b - a
+    v = c - b
+    v -= r
+    return r, v
+
+
 def _combine(
-    x0: Any, x1: Any, x2: Any, axes: Mapping[str, int | None], stride: float
+    x0: Any,
+    x1: Any,
+    x2: Any,
+    axes: Mapping[str, int | None],
+    stride: float,
+    shared: Mapping[str, np.ndarray],
 ) -> tuple[Any, float]:
     """x0 + 2 a r + a^2 v for each field, and the largest a; one a for each slice along its axis."""
     changed, longest = {}, 1.0
     for field, axis in axes.items():
-        a, b, c = (getattr(x, field) for x in (x0, x1, x2))
-        r = b - a
-        v = c - b
-        v -= r
-        alpha = np.sqrt(_squares(r, axis) / np.maximum(_squares(v, axis), np.finfo(v.dtype).tiny))
+        a = getattr(x0, field)
+        r, v = _differences(x0, x1, x2, field)
+        top, bottom = shared[field] if field in shared else (_squares(r, axis), _squares(v, axis))
+        alpha = np.sqrt(top / np.maximum(bottom, np.finfo(v.dtype).tiny))
         alpha = np.clip(alpha, 1.0, stride).astype(a.dtype)
         longest = max(longest, float(alpha.max(initial=1.0)))
         # a + alpha (2 r + alpha v), in the memory of v: there may be many rows.
