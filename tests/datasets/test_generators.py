@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from falsezero.data.table import Table
-from falsezero.datasets import make_aspect_bernoulli, make_digits_demo
+from falsezero.datasets import make_aspect_bernoulli, make_digits_demo, make_noisy_or_images
 from falsezero.datasets._stem import stem
 
 
@@ -57,3 +57,11 @@ def test_digits():
 )  # fmt: skip
 def test_stems_are_those_of_porter(word, expected):
     assert stem(word) == expected
+
+
+def test_pixels_of_a_sure_pattern_are_always_lit():
+    images = make_noisy_or_images(50, loading=1.0, leak=0.0, random_state=0)
+    lit = images.table.to_numpy()
+    expected = (images.sources @ images.loadings) > 0
+    assert (lit[expected] == 1).all()
+    assert lit[~expected].mean() < 0.02

@@ -58,7 +58,9 @@ def make_noisy_or_images(
     patterns = pixels.transpose(1, 0, 2).reshape(9, 64).astype(float)
     loadings, leaks = loading * patterns[:8], 0.005 + leak * patterns[8]
     sources = (generator.random((n_rows, 8)) < prior).astype(float)
-    silent = (1 - leaks) * np.exp(sources @ np.log1p(-loadings))
+    # A loading of one would have the logarithm of zero, and no number for a pattern that is off.
+    fails = np.maximum(1 - loadings, np.finfo(float).tiny)
+    silent = (1 - leaks) * np.exp(sources @ np.log(fails))
     ones = generator.random(silent.shape) >= silent
     table = Table(ones, name="noisy-or images")
     return NoisyOrImages(table, sources, loadings, leaks, np.full(8, prior))
