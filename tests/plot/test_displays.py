@@ -312,3 +312,11 @@ def test_few_different_numbers_are_groups_of_their_own(three) -> None:
 def test_one_candidate_has_one_tick() -> None:
     display = plot.ModelChoiceDisplay([3], [-1.0], best=3).plot()
     assert display.ax_.get_xticks().tolist() == [3]
+
+
+def test_tables_too_large_for_a_picture_are_refused(three, monkeypatch) -> None:
+    from falsezero.plot import ordered_table
+
+    monkeypatch.setattr(ordered_table, "_MOST_CELLS", 300)
+    with pytest.raises(ValueError, match="40 x 9 cells is too large for a picture"):
+        plot.OrderedTableDisplay.from_estimator(*three)

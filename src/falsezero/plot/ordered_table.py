@@ -13,6 +13,7 @@ from falsezero.plot._kinds import keep_of, kinds_of
 
 __all__ = ["OrderedTableDisplay"]
 
+_MOST_CELLS = 20_000_000
 _MISSED = np.array([0.88, 0.42, 0.0])
 _EXTRA = np.array([0.56, 0.27, 0.68])
 
@@ -59,6 +60,11 @@ class OrderedTableDisplay(Display):
                 "other numbers."
             )
         labels = labels_of(model, table)
+        if len(labels[0]) * len(labels[1]) > _MOST_CELLS:
+            raise ValueError(
+                f"A table of {len(labels[0])} x {len(labels[1])} cells is too large for a picture; "
+                "draw some of its rows."
+            )
         parts = list(model.weights_by_block(table))
         codes = np.concatenate([block.codes for block, _ in parts])
         weights = np.concatenate([part for _, part in parts])
