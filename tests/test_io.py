@@ -6,6 +6,8 @@ import io
 import json
 import os
 import stat
+import subprocess
+import sys
 import warnings
 import zipfile
 from pathlib import Path
@@ -80,6 +82,42 @@ def test_every_model_works_after_a_journey(name: str, table: fz.Table, tmp_path:
         back.transform(table).to_numpy(), fitted.transform(table).to_numpy()
     )
     np.testing.assert_array_equal(back.score_samples(table), fitted.score_samples(table))
+
+
+def test_another_process_gives_the_same_answers(table: fz.Table, tmp_path: Path) -> None:
+    """Nothing that a fit learnt hangs on the process that fitted it."""
+    options = {"random_state": 0, "max_iter": 15}
+    chains = {"n_chains": 1, "warmup": 3, "draws": 3, "random_state": 0}
+    models = [
+        fz.BinaryICA(2, inference="em", **options),
+        fz.BinaryICA(2, **options),
+        fz.NoisyOr(2, **options),
+        fz.BinaryMatrixFactorization(likelihood="gaussian", **chains),
+        fz.DiscretePCA(2, model="gamma-poisson", **options),
+        fz.DiscretePCA(2, inference="collapsed_gibbs", warmup=3, n_draws=3, random_state=0),
+        fz.LogisticPCA(2, **options),
+    ]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        for i, each in enumerate(models):
+            save(each.fit(table), tmp_path / f"{i}.fz")
+    np.save(tmp_path / "table.npy", table.to_numpy())
+    program = """
+import sys, warnings, numpy as np, falsezero as fz
+warnings.simplefilter("ignore")
+folder, count = sys.argv[1], int(sys.argv[2])
+X = np.load(f"{folder}/table.npy")
+for i in range(count):
+    model = fz.load(f"{folder}/{i}.fz")
+    np.savez(f"{folder}/{i}.npz", t=model.transform(X), r=model.reconstruct(X), s=model.score(X))
+"""
+    words = [sys.executable, "-c", program, str(tmp_path), str(len(models))]
+    subprocess.run(words, check=True)
+    for i, each in enumerate(models):
+        with np.load(tmp_path / f"{i}.npz") as back:
+            np.testing.assert_array_equal(back["t"], each.transform(table).to_numpy())
+            np.testing.assert_array_equal(back["r"], each.reconstruct(table).to_numpy())
+            assert back["s"] == each.score(table)
 
 
 def test_equal_models_are_equal_files(model: Any, saved: bytes, tmp_path: Path) -> None:
