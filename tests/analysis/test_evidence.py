@@ -78,3 +78,7 @@ def test_models_without_priors_and_other_tables_are_refused(fitted):
             log_evidence(model.fit(TINY), TINY)
     with pytest.raises(ValueError, match="40 x 10, but this one is 39 x 10"):
         log_evidence(fitted[0], fitted[1].to_numpy()[:39])
+    named = fz.Table(TINY, columns=["a", "b", "c"])
+    turned = named.select(columns=["c", "a", "b"])
+    with pytest.raises(ValueError, match="the same in another order"):
+        log_evidence(fz.BinaryICA(2, random_state=0).fit(named), turned)

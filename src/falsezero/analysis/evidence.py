@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.special import logsumexp
-from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from falsezero.base import spawn_seeds
@@ -122,7 +121,7 @@ def _codes(model: Any, X: Any) -> np.ndarray:
             f"{type(model).__name__} has none on its row weights."
         )
     check_is_fitted(model)
-    values = check_table(clone(model), X, binarize=model.binarize)
+    values = check_table(model, X, binarize=model.binarize, reset=False)
     if values.shape != (len(model.gamma_), model.n_features_in_):
         raise ValueError(
             f"The evidence is that of the table the model was fitted on, "
