@@ -320,3 +320,26 @@ def test_tables_too_large_for_a_picture_are_refused(three, monkeypatch) -> None:
     monkeypatch.setattr(ordered_table, "_MOST_CELLS", 300)
     with pytest.raises(ValueError, match="40 x 9 cells is too large for a picture"):
         plot.OrderedTableDisplay.from_estimator(*three)
+
+
+def test_chains_are_drawn_one_by_one(three) -> None:
+    _, table = three
+    model = fz.BinaryMatrixFactorization(n_chains=3, warmup=6, draws=4, random_state=0).fit(table)
+    display = plot.ConvergenceDisplay.from_estimator(model)
+    assert [len(line.get_xdata()) for line in display.ax_.lines] == [10, 10, 10]
+    heights = np.concatenate([line.get_ydata() for line in display.ax_.lines])
+    np.testing.assert_array_equal(heights, [row["objective"] for row in model.history_])
+    assert display.ax_.get_yscale() == "linear"
+    assert "3 chains of 10 iterations" in display.ax_.get_legend().texts[0].get_text()
+
+
+def test_iterations_are_counted_as_the_model_counts_them(three) -> None:
+    model, _ = three
+    text = plot.ConvergenceDisplay.from_estimator(model).ax_.get_legend().texts[0].get_text()
+    assert f"after {model.n_iter_} iterations" in text
+
+
+def test_axes_that_cannot_be_cut_are_refused(three) -> None:
+    ax = plt.figure().add_axes((0.1, 0.1, 0.5, 0.5))
+    with pytest.raises(ValueError, match=r"ax= must be one of plt.subplots\(\)"):
+        plot.ComponentBarsDisplay.from_estimator(*three, ax=ax)

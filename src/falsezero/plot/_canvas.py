@@ -99,8 +99,11 @@ class Display:
     ) -> np.ndarray:
         """Cut one axes into a grid of panels; `options` go to `subgridspec`."""
         host = self._begin(ax, size)
+        place = host.get_subplotspec()
+        if place is None:
+            raise ValueError("ax= must be one of plt.subplots(), which can be cut into panels.")
         host.set_axis_off()
-        grid = host.get_subplotspec().subgridspec(n_rows, n_columns, **options)
+        grid = place.subgridspec(n_rows, n_columns, **options)
         self.axes_ = grid.subplots(squeeze=False)
         return self.axes_
 

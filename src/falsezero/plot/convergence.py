@@ -6,13 +6,15 @@ from typing import Any
 
 import numpy as np
 
-from falsezero.plot._canvas import COLOURS, Display
+from falsezero.plot._canvas import COLOURS, Display, outside
 
 __all__ = ["ConvergenceDisplay"]
 
 
 class ConvergenceDisplay(Display):
     """What is left to gain at each iteration, on a logarithmic scale, and where each fit ended.
+
+    Of models that sample, the log probability of every draw, one line a chain.
 
     Parameters
     ----------
@@ -44,16 +46,32 @@ class ConvergenceDisplay(Display):
     def plot(self, ax: Any = None, against: str = "iteration") -> ConvergenceDisplay:
         """Draw against the "iteration" or the "seconds"."""
         ax = self._begin(ax, (5.5, 3.6))
+        # Draws of a chain go up and down for ever: there is nothing left to gain, only to see.
+        sampled = any("chain" in history[0] for history in self.histories.values())
         for i, (name, history) in enumerate(self.histories.items()):
             objective = np.array([row["objective"] for row in history], dtype=float)
-            across = np.arange(1, len(history) + 1)
-            if against == "seconds":
-                across = np.array([row["seconds"] for row in history], dtype=float)
             best = objective.max()
             left = np.maximum(best - objective, 1e-8 * max(1.0, abs(best)))
-            label = f"{name}: {best:,.1f} after {len(history)} iterations".replace("-", "−")
-            ax.plot(across, left, color=COLOURS[i % len(COLOURS)], label=label)
-        ax.set(yscale="log", xlabel=against, ylabel="objective left to gain")
+            chain = np.array([row.get("chain", 0) for row in history])
+            for number in np.unique(chain):
+                path = np.flatnonzero(chain == number)
+                across = np.arange(1, len(path) + 1)
+                if against == "seconds":
+                    across = np.array([history[j]["seconds"] for j in path], dtype=float)
+                label = _label(name, history, best) if number == chain[0] else None
+                height = (objective if sampled else left)[path]
+                ax.plot(across, height, color=COLOURS[i % len(COLOURS)], label=label, lw=1.2)
+        said = "log probability of a draw" if sampled else "objective left to gain"
+        ax.set(yscale="linear" if sampled else "log", xlabel=against, ylabel=said)
         ax.spines[["top", "right"]].set_visible(False)
-        ax.legend(frameon=False, fontsize=8)
+        ax.legend(frameon=False, fontsize=8, **outside(1))
         return self
+
+
+def _label(name: str, history: list[dict[str, Any]], best: float) -> str:
+    """What a fit came to, and after how long."""
+    iterations = history[-1]["iteration"]
+    if "chain" in history[-1]:
+        n_chains = len({row["chain"] for row in history})
+        return f"{name}: {n_chains} chain{'s' * (n_chains > 1)} of {iterations} iterations"
+    return f"{name}: {best:,.1f} after {iterations} iterations".replace("-", "\N{MINUS SIGN}")
