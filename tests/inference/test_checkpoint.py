@@ -182,3 +182,16 @@ def test_a_folder_that_is_not_there_is_noticed_before_the_fit(table, tmp_path):
     with pytest.raises(OSError, match="There is no folder"):
         model(checkpoint=tmp_path / "none" / "fit.ckpt", callback=rows.append).fit(table)
     assert not rows
+
+
+def test_a_file_written_again_keeps_its_permissions_and_its_place(tmp_path):
+    (tmp_path / "store").mkdir()
+    private, link = tmp_path / "store" / "private", tmp_path / "link"
+    private.write_bytes(b"old")
+    private.chmod(0o600)
+    link.symlink_to(private)
+    write_atomically(link, b"new")
+    assert link.is_symlink()
+    assert private.read_bytes() == b"new"
+    assert private.stat().st_mode & 0o777 == 0o600
+    assert sorted(each.name for each in tmp_path.rglob("*")) == ["link", "private", "store"]

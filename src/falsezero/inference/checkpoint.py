@@ -6,6 +6,7 @@ import io
 import json
 import os
 import secrets
+import shutil
 import time
 import zipfile
 from collections.abc import Callable
@@ -22,14 +23,19 @@ from falsezero.inference.monitor import Monitor
 
 
 def write_atomically(path: str | os.PathLike[str], data: bytes) -> None:
-    """Put a file in place in one step: a reader sees the old one or the new one, never half."""
-    target = Path(path)
+    """Put a file in place in one step: a reader sees the old one or the new one, never half.
+
+    A file that was there before hands on its permissions, and a link stays a link.
+    """
+    target = Path(os.path.realpath(path))
     temporary = target.with_name(f".{target.name}.{secrets.token_hex(4)}")
     try:
         with open(temporary, "xb") as stream:
             stream.write(data)
             stream.flush()
             os.fsync(stream.fileno())
+        if target.exists():
+            shutil.copymode(target, temporary)
         os.replace(temporary, target)
     except BaseException:
         temporary.unlink(missing_ok=True)
