@@ -83,6 +83,26 @@ def test_one_stride_for_all_rows_is_the_same_however_they_are_cut():
         np.testing.assert_allclose(*paths, rtol=1e-9)
 
 
+def test_a_step_without_curvature_does_not_overflow():
+    class Drift(Shrink):
+        """Goes on at the same pace for ever."""
+
+        local_params = {}
+
+        def global_step(self, stats, state, rng):
+            return State(state.mean + np.float32(1e3))
+
+        def objective(self, stats, state):
+            return float(state.mean[0])
+
+        def init(self, blocks, rng):
+            _, local = super().init(blocks, rng)
+            return State(np.zeros(1, np.float32)), local
+
+    found = fit(Drift(), Blocks.cut(np.ones((4, 2))), max_iter=30, tol=0)
+    assert found.objective > 30 * 1e3
+
+
 def test_the_toy_reaches_its_answer(blocks):
     found = fit(Shrink(), blocks)
     x = np.concatenate([b.values.sum(axis=1) for b in blocks])

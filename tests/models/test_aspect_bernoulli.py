@@ -263,3 +263,10 @@ def _data(loader, **options):
         return loader(**options).table
     except FileNotFoundError as error:
         pytest.skip(str(error))
+
+
+def test_the_sparse_solver_takes_rows_in_single_precision():
+    # A third in single precision, three times, is more than one.
+    model = fz.AspectBernoulli(3, solver="sparse", random_state=0).fit(np.ones((7, 6)))
+    rows = np.array([[1, 1, 0, 1, 1, 1]], dtype=np.float32)
+    np.testing.assert_allclose(model.transform(rows).sum(axis=1), 1, rtol=1e-6)

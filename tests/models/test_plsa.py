@@ -121,3 +121,9 @@ def test_sample_has_the_totals_of_the_training_rows():
 
 def test_sklearn_contract():
     check_estimator(PLSA(2, random_state=0))
+
+
+def test_a_row_of_one_word_in_single_precision():
+    X = np.eye(3, dtype=np.float32)
+    model = PLSA(3, random_state=0).fit(X)
+    np.testing.assert_allclose(model.reconstruct(X), X, atol=1e-3)

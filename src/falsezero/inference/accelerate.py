@@ -103,8 +103,9 @@ def _combine(
         a = getattr(x0, field)
         r, v = _differences(x0, x1, x2, field)
         top, bottom = shared[field] if field in shared else (_squares(r, axis), _squares(v, axis))
-        alpha = np.sqrt(top / np.maximum(bottom, np.finfo(v.dtype).tiny))
-        alpha = np.clip(alpha, 1.0, stride).astype(a.dtype)
+        # No quotient is larger than a stride may be, so that none can overflow.
+        bottom = np.maximum(bottom, np.maximum(top / stride / stride, np.finfo(v.dtype).tiny))
+        alpha = np.clip(np.sqrt(top / bottom), 1.0, stride).astype(a.dtype)
         longest = max(longest, float(alpha.max(initial=1.0)))
         # a + alpha (2 r + alpha v), in the memory of v: there may be many rows.
         v *= alpha

@@ -78,7 +78,8 @@ class SparseSteps:
     def cold(local: list[Any]) -> list[SparseRows]:
         """Row weights with no hot zeros yet."""
         none = np.empty(0, dtype=np.int32)
-        weights = [part.weights.astype(float, copy=False) for part in local]
+        # Weights that add up to one in single precision may have p above one in double.
+        weights = [normalise_rows(part.weights.astype(float)) for part in local]
         return [SparseRows(w, np.zeros(len(w) + 1, np.int64), none, 1) for w in weights]
 
     def local_step(

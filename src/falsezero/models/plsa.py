@@ -254,7 +254,8 @@ class PLSA(InformationCriteria, FactorModel):
         lengths = np.concatenate([_totals(b) / self._seen(b, settled[b.rows]) for b in blocks])
         p = self._expected(self.reweigh(settled, keep))
         if self.is_binary_:
-            table = -np.expm1(lengths[:, None] * np.log1p(-np.minimum(p, 1 - 1e-12)))
+            p = np.minimum(p, 1 - np.finfo(p.dtype).eps)
+            table = -np.expm1(lengths[:, None] * np.log1p(-p))
         else:
             table = lengths[:, None] * p
         return self._labelled(table, X, X.columns if isinstance(X, Table) else None)
