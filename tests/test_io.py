@@ -364,6 +364,11 @@ def test_a_changed_array(saved: bytes, tmp_path: Path) -> None:
 def test_arrays_that_do_not_fit_together(saved: bytes, tmp_path: Path) -> None:
     learnt = json.loads(_members(saved)["meta.json"])["learnt"] | {"n_features_in_": 8}
     assert "do not fit together" in _refusal(_forged(saved, learnt=learnt), tmp_path)
+    learnt = json.loads(_members(saved)["meta.json"])["learnt"]
+    for wrong in (None, 7, [1, 2], learnt["row_weights_"]):
+        assert _refusal(_forged(saved, learnt=learnt | {"components_": wrong}), tmp_path)
+    for wrong in (7, learnt["components_"]):
+        assert _refusal(_forged(saved, learnt=learnt | {"row_weights_": wrong}), tmp_path)
 
 
 def test_a_pickle_is_never_read(saved: bytes, tmp_path: Path) -> None:

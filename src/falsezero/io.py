@@ -310,10 +310,12 @@ def _rebuild(file: Path, meta: dict[str, Any], arrays: list[np.ndarray]) -> Any:
 def _check_shapes(file: Path, model: Any) -> None:
     width = model.n_features_in_
     names = getattr(model, "feature_names_in_", None)
-    components = getattr(model, "components_", None)
+    components: Any = model.components_
+    weights: Any = getattr(model, "row_weights_", None)
     agrees = isinstance(width, int) and (names is None or names.shape == (width,))
-    if isinstance(components, np.ndarray):
-        agrees = agrees and components.ndim == 2 and components.shape[1] == width
+    agrees = agrees and np.ndim(components) == 2 and components.shape[1] == width
+    if weights is not None:
+        agrees = agrees and np.ndim(weights) == 2 and weights.shape[1] == len(components)
     if not agrees:
         raise FileReadError(f"{file} holds arrays that do not fit together.")
 
