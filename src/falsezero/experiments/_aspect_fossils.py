@@ -71,7 +71,7 @@ def _weighted_ages(components: np.ndarray, ages: np.ndarray, content: Any) -> di
         share = np.cumsum(components[k, order]) / components[k].sum()
         number = max(2, round(components[k].sum()))
         at = np.searchsorted(share, (np.arange(number) + 0.5) / number)
-        found[f"aspect {k}"] = ages[order][np.minimum(at, len(ages) - 1)]
+        found[f"aspect {k + 1}"] = ages[order][np.minimum(at, len(ages) - 1)]
     return found
 
 

@@ -45,7 +45,7 @@ def top_words(model: Any, table: Any, n: int = 10) -> Tidy:
         best = np.argsort(-a, kind="stable")[:n]
         kind = "" if kinds[k] == "content" else f" ({kinds[k]} phantom)"
         words = [f"{table.columns[t]} {a[t]:.2g}" for t in best]
-        columns[f"aspect {k}{kind}"] = [f"{model.row_weights_[:, k].sum():.1f}", *words]
+        columns[f"aspect {k + 1}{kind}"] = [f"{model.row_weights_[:, k].sum():.1f}", *words]
     return Tidy(columns)
 
 
@@ -76,7 +76,7 @@ def _richness(report: Report, model: Any, table: Any, phantoms: Any) -> None:
     report.claim(
         "Figure 7",
         "the phantom is strong in short messages, topics in long ones",
-        f"correlations {np.round(rho, 2).tolist()}, phantom {white.tolist()}",
+        f"correlations {np.round(rho, 2).tolist()}, phantom {(white + 1).tolist()}",
         bool(len(white) and rho[white[0]] < 0 and all(rho[k] > 0 for k in content)),
     )
 
@@ -95,7 +95,7 @@ def _causes(report: Report, model: Any, table: Any) -> None:
             for t in np.flatnonzero(block.codes[i] == 1):
                 best = np.argsort(-posterior[:, t])[:3]
                 causes = ", ".join(
-                    f"aspect {k} {posterior[k, t]:.2f}" for k in best if posterior[k, t] >= 0.01
+                    f"aspect {k + 1} {posterior[k, t]:.2f}" for k in best if posterior[k, t] >= 0.01
                 )
                 lines.append({"message": n, "word": str(table.columns[t]), "causes": causes})
     report.table(Tidy.from_rows(lines), "A short, a long and a middling message.")
