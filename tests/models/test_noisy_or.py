@@ -233,7 +233,7 @@ def test_removing_a_source_leaves_what_the_others_and_the_leak_make():
     silent = 1 - model.reconstruct(table).to_numpy()
     expected = 1 - silent / (1 - np.outer(weights[:, 0], model.loadings_[0]))
     np.testing.assert_allclose(without, expected, atol=1e-9)
-    with pytest.raises(ValueError, match=r"keep= needs one number per source \(8\)"):
+    with pytest.raises(ValueError, match=r"keep= needs one number per component \(8\)"):
         model.reconstruct(table, keep=[1, 0])
 
 
