@@ -116,6 +116,7 @@ def test_cells_not_observed_have_no_explanation():
 def test_nothing_asked_for_gives_an_empty_list(case):
     _, X, model = case
     assert len(fz.explain(model, X, rows=[])) == 0
+    assert len(fz.explain(model, X, columns=[])) == 0
     assert len(fz.expand(model, X, rows=[])) == 0
     assert len(fz.false_absences(model, X, min_probability=1.0)) == 0
     assert len(fz.false_absences(model, X, n=0)) == 0
@@ -168,6 +169,20 @@ def test_the_best_few_are_the_best_of_all_whatever_the_tiles(case, monkeypatch):
     monkeypatch.setattr(blocks, "_tile_rows", lambda n_columns: 100)
     cut = fz.false_absences(model, X, min_probability=0.2, n=70)
     assert cut.to_rows() == whole.to_rows()
+
+
+def test_only_the_cells_asked_for_are_explained(case, monkeypatch):
+    _, X, model = case
+    seen = []
+    original = type(model).cell_posterior
+
+    def count(self, block, *more):
+        seen.append(block.shape)
+        return original(self, block, *more)
+
+    monkeypatch.setattr(type(model), "cell_posterior", count)
+    fz.explain(model, X, columns=["c7", "c3"], top=1)
+    assert sum(rows * columns for rows, columns in seen) == 1500 * 2
 
 
 def test_lists_too_long_to_keep_are_refused(case, monkeypatch):

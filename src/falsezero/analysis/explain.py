@@ -64,7 +64,7 @@ def explain(
     parts = [tuple(np.empty(0, int) for _ in range(5))]
     for block, weights in model.weights_by_block(table):
         inside = wanted[(wanted >= block.rows.start) & (wanted < block.rows.stop)] - block.start
-        step = max(1, _CELLS // (block.shape[1] * weights.shape[1]))
+        step = max(1, _CELLS // max(1, len(across) * weights.shape[1]))
         for i in range(0, len(inside), step):
             some = inside[i : i + step]
             parts.append(_strongest(model, block, weights, some, across, top, min_posterior))
@@ -102,10 +102,9 @@ def _strongest(
     least: float,
 ) -> tuple[np.ndarray, ...]:
     """The strongest causes of the observed cells of some rows of a block, cell by cell."""
-    missing = None if block.missing is None else block.missing[rows]
-    part = replace(block, values=block.values[rows], missing=missing)
-    posterior = model.cell_posterior(part, weights[rows])[:, :, columns]
-    codes = part.codes[:, columns]
+    missing = None if block.missing is None else block.missing[rows][:, columns]
+    part = replace(block, values=block.values[rows][:, columns], missing=missing)
+    posterior, codes = model.cell_posterior(part, weights[rows], columns), part.codes
     order = np.argsort(-posterior, axis=0, kind="stable")[:top]
     ranked = np.take_along_axis(posterior, order, axis=0)
     keeps = (ranked >= least) & (codes != 2)

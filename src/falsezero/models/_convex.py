@@ -126,17 +126,21 @@ class ConvexModel(EmpiricalBayes, FactorModel):
     def _expected(self, weights: np.ndarray) -> np.ndarray:
         return np.clip(weights @ self.components_, 0, 1)
 
-    def cell_posterior(self, block: Block, weights: np.ndarray) -> np.ndarray:
+    def cell_posterior(
+        self, block: Block, weights: np.ndarray, columns: Any = slice(None)
+    ) -> np.ndarray:
         """Posterior over components for every cell of a block (Bingham et al., eq. 4).
+
+        `columns` says which columns of the table a block has that was cut to some of them.
 
         Returns
         -------
         array of shape (n_components, n_rows, n_columns)
             NaN where a cell was not observed. Hand over few rows at a time.
         """
-        codes = block.codes
-        one = weights.T[:, :, None] * self.components_[:, None, :]
-        zero = weights.T[:, :, None] * (1 - self.components_[:, None, :])
+        codes, components = block.codes, self.components_[:, None, columns]
+        one = weights.T[:, :, None] * components
+        zero = weights.T[:, :, None] * (1 - components)
         joint = np.where(codes == 1, one, zero)
         posterior = joint / np.maximum(joint.sum(axis=0), np.finfo(float).tiny)
         return np.where(codes == 2, np.nan, posterior)
