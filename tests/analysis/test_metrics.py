@@ -208,3 +208,12 @@ def test_tables_that_cannot_be_compared_are_refused(monkeypatch):
     monkeypatch.setattr(metrics, "_MOST_CELLS", 8)
     with pytest.raises(ValueError, match="A 3 x 3 table is too large to be judged at once"):
         reconstruction_error(fz.Table(np.eye(3)), np.eye(3))
+
+
+def test_weights_that_say_nothing_are_refused_and_nothing_matches_nothing():
+    for weights in ([0.0, 0.0], [-1.0, 2.0], [np.nan, 1.0]):
+        with pytest.raises(ValueError, match="weights= needs numbers from zero up"):
+            match_components(np.eye(2), np.eye(2), weights)
+    empty = match_components(np.ones((0, 3)), np.eye(3))
+    assert len(empty.found) == 0
+    assert empty.score == 0.0

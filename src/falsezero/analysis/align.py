@@ -54,7 +54,9 @@ def match_components(reference: Any, found: Any, weights: Any = None) -> Match:
             f"weights= needs one number per reference component ({len(x)}), "
             f"but has shape {share.shape}."
         )
-    share = share / share.sum()
+    if not (share >= 0).all() or (len(x) and not share.any()):
+        raise ValueError("weights= needs numbers from zero up, and one above zero at least.")
+    share = share / max(share.sum(), np.finfo(float).tiny)
     cosine = _unit(x) @ _unit(y).T
     rows, columns = linear_sum_assignment(share[:, None] * cosine, maximize=True)
     similarity = cosine[rows, columns]
