@@ -89,9 +89,13 @@ def test_one_component_alone(open_page, path, model, spoilt) -> None:
         assert farthest(page, spoilt, expected) < GREY_LEVEL
 
 
-@pytest.mark.parametrize("precision", [_PRECISIONS[0], _PRECISIONS[-1]], ids=str)
+@pytest.mark.parametrize(
+    ("precision", "levels"),
+    [(_PRECISIONS[0], 0.1), (_PRECISIONS[-1], 5)],
+    ids=["finest", "coarsest"],
+)
 def test_the_lists_are_false_absences_and_presences(
-    open_page, monkeypatch, tmp_path, model, spoilt, precision
+    open_page, monkeypatch, tmp_path, model, spoilt, precision, levels
 ) -> None:
     monkeypatch.setattr("falsezero.explorer.page._PRECISIONS", (precision,))
     page = open_page(fz.explore(model, spoilt, tmp_path / "explore.html"))
@@ -105,7 +109,7 @@ def test_the_lists_are_false_absences_and_presences(
         ours = zip(doubts["row"], doubts["column"].astype(str), strict=True)
         expected = dict(zip(ours, doubts["probability"].tolist(), strict=True))
         assert set(listed) == set(expected)
-        assert all(abs(listed[cell] - expected[cell]) < 3 * GREY_LEVEL for cell in listed)
+        assert all(abs(listed[cell] - expected[cell]) < levels * GREY_LEVEL for cell in listed)
         assert list(listed.values()) == sorted(listed.values(), reverse=True)
         counted = page.locator(".count").inner_text()
         assert f"{len(listed):,}" in counted if listed else counted.startswith("No ")
