@@ -124,13 +124,13 @@ def in_sample(model: Any, criterion: str) -> float:
         if found is None or getattr(model, "inference", None) == "em":
             raise ValueError(
                 f"{type(model).__name__} has no evidence; BinaryICA(inference='vb') has one, and "
-                "criterion='cells' asks every model the same."
+                "criterion='rows' asks every model the same."
             )
         return float(found)
     if not hasattr(model, criterion):
         raise ValueError(
             f"{type(model).__name__} has no {criterion.upper()}; "
-            "criterion='cells' asks every model the same."
+            "criterion='rows' asks every model the same."
         )
     return float(getattr(model, criterion)())
 
