@@ -30,7 +30,7 @@ LOADERS: dict[str, Callable[..., Any]] = {
     "newsgroups": load_newsgroups20,
     "film reviews": load_imdb_reviews,
 }
-WARMUP, THIN = 20, 2
+WARMUP, THIN = 40, 2
 """Sweeps before we average draws, and between them."""
 
 
