@@ -216,7 +216,7 @@ def nbmf_iterations(path: str, k: int, passes: int) -> tuple[float, float]:
 def exact_iteration(path: str, k: int) -> float:
     """Seconds of our own dense pass over a sparse table, from the pass over one block."""
     from falsezero.data.blocks import Blocks
-    from falsezero.models.aspect_bernoulli import ExactSteps
+    from falsezero.models.convex.aspect_bernoulli import ExactSteps
 
     blocks = Blocks.cut(sparse.load_npz(path))
     steps = ExactSteps(k, blocks)

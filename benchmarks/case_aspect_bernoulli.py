@@ -17,7 +17,7 @@ from falsezero.backends import workers
 from falsezero.data.blocks import Blocks
 from falsezero.inference.contract import Point
 from falsezero.inference.engine import advancer
-from falsezero.models.aspect_bernoulli import ExactSteps
+from falsezero.models.convex.aspect_bernoulli import ExactSteps
 
 OURS, RIVAL = "AspectBernoulli", "nbmf-mm"
 IN_WORDS = {1: "one thread", 2: "two threads"}

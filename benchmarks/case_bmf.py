@@ -13,9 +13,9 @@ from benchmarks.harness import row, timed
 from benchmarks.plain_bmf import plain_sweep
 from falsezero import BinaryMatrixFactorization
 from falsezero.experiments.binary_matrix_factorization import make_bars
-from falsezero.models._bmf_likelihoods import LIKELIHOODS
-from falsezero.models._bmf_sampler import Model, sweep
-from falsezero.models._bmf_state import Cells, Features, State
+from falsezero.models.bmf.likelihoods import LIKELIHOODS
+from falsezero.models.bmf.sampler import Model, sweep
+from falsezero.models.bmf.state import Cells, Features, State
 
 OURS = "BinaryMatrixFactorization"
 

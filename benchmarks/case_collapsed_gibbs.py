@@ -23,8 +23,8 @@ from falsezero.backends import map_blocks, workers
 from falsezero.datasets import load_imdb_reviews, load_newsgroups20
 from falsezero.inference.contract import Point
 from falsezero.inference.engine import advancer
-from falsezero.models._discrete_collapsed import CollapsedSteps
-from falsezero.models.discrete_pca import DiscretePCA
+from falsezero.models.discrete_pca.collapsed import CollapsedSteps
+from falsezero.models.discrete_pca.discrete_pca import DiscretePCA
 
 LOADERS: dict[str, Callable[..., Any]] = {
     "newsgroups": load_newsgroups20,

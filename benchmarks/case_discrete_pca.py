@@ -16,7 +16,7 @@ from scipy import sparse
 
 from benchmarks.harness import row
 from falsezero.datasets import load_associated_press
-from falsezero.models.discrete_pca import DiscretePCA
+from falsezero.models.discrete_pca.discrete_pca import DiscretePCA
 
 ALPHA, ETA = 0.1, 0.05
 

@@ -10,8 +10,8 @@ import numpy as np
 from scipy.linalg import cho_solve, cholesky, solve_triangular
 from scipy.special import ndtr
 
-from falsezero.models._bmf_sampler import Model, draw_hyperparameters
-from falsezero.models._bmf_state import Cells, State
+from falsezero.models.bmf.sampler import Model, draw_hyperparameters
+from falsezero.models.bmf.state import Cells, State
 
 CUT = 0.64
 

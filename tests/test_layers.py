@@ -12,6 +12,7 @@ LAYERS = [
     "report",
     "explorer",
     "plot",
+    "audit",
     "analysis",
     "io",
     "models",
@@ -20,7 +21,6 @@ LAYERS = [
     "backends",
     "datasets",
     "data",
-    "distributions",
     "kernels",
 ]
 OWNERS = {

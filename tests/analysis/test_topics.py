@@ -9,8 +9,8 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
 import falsezero as fz
-from falsezero.analysis.document_evidence import log_evidence, row_log_likelihood
 from falsezero.analysis.topics import best_rows, distinctive_words, page_rank, top_words
+from falsezero.models.discrete_pca.evidence import log_evidence, row_log_likelihood
 
 WORDS = ["bone", "tooth", "site", "vote", "party", "bill"]
 

@@ -9,7 +9,7 @@ import pytest
 
 from falsezero.data.blocks import Blocks
 from falsezero.inference.chains import sample
-from falsezero.models.aspect_bernoulli import ExactSteps
+from falsezero.models.convex.aspect_bernoulli import ExactSteps
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2])

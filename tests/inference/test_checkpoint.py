@@ -133,7 +133,7 @@ def interrupted(path, table, monkeypatch):
 @pytest.mark.parametrize("as_given", [fz.Table.to_numpy, lambda table: table.values])
 def test_the_same_rows_in_another_order_are_another_table(table, tmp_path, monkeypatch, as_given):
     path = tmp_path / "fit.ckpt"
-    monkeypatch.setattr("falsezero.base._SMALL", 0)
+    monkeypatch.setattr("falsezero.base.estimator._SMALL", 0)
     X = as_given(table)
     interrupted(path, X, monkeypatch)
     with pytest.raises(ValueError, match="another table"):

@@ -11,7 +11,7 @@ from falsezero.inference.accelerate import squarem
 from falsezero.inference.chains import sample
 from falsezero.inference.contract import Point
 from falsezero.inference.engine import advancer, iterate, optimise
-from falsezero.models.aspect_bernoulli import ExactSteps
+from falsezero.models.convex.aspect_bernoulli import ExactSteps
 
 
 class State(NamedTuple):

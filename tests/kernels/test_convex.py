@@ -4,7 +4,7 @@ from tests.reference import convex as slow
 
 from falsezero.data.blocks import Blocks
 from falsezero.kernels.convex import convex_pass
-from falsezero.models._convex import fused_pass
+from falsezero.models.convex.family import fused_pass
 
 SINGLE = 1e-5
 """Statistics are summed in single precision, the likelihood in double."""

@@ -5,10 +5,10 @@ from tests.reference import convex as slow
 
 from falsezero.data.blocks import Blocks
 from falsezero.kernels import convex_sparse as kernel
-from falsezero.models import _sparse
-from falsezero.models._convex import Components, RowWeights
-from falsezero.models._sparse import SparseSteps
-from falsezero.models.aspect_bernoulli import ExactSteps
+from falsezero.models.convex import sparse as sparse_solver
+from falsezero.models.convex.aspect_bernoulli import ExactSteps
+from falsezero.models.convex.family import Components, RowWeights
+from falsezero.models.convex.sparse import SparseSteps
 
 
 def sparse_problem(seed=0, missing=0.03):
@@ -39,7 +39,7 @@ def test_objective_is_the_likelihood_with_plain_zeros_in_second_order(missing):
     steps = SparseSteps(ExactSteps(4, blocks))
     state, local = at(blocks, W, F)
     _, stats = total(steps, blocks, state, local)
-    hot = W @ F > _sparse.HOT
+    hot = W @ F > sparse_solver.HOT
     assert hot.sum() > 50
     expected = slow.second_order_likelihood(X, W, F, hot)
     assert steps.objective(stats, state) == pytest.approx(expected, rel=1e-12)

@@ -8,8 +8,8 @@ import numpy as np
 from scipy.special import gammaln, logsumexp
 from scipy.stats import multivariate_normal
 
-from falsezero.models._bmf_sampler import Model, draw_prior, sweep
-from falsezero.models._bmf_state import Cells, Features
+from falsezero.models.bmf.sampler import Model, draw_prior, sweep
+from falsezero.models.bmf.state import Cells, Features
 
 
 def log_marginal(table, u, v, scale, precision):

@@ -6,13 +6,12 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.special import logsumexp
+from scipy.special import betaln, gammaln, logsumexp, xlog1py, xlogy
 from sklearn.utils.validation import check_is_fitted
 
-from falsezero.base import spawn_seeds
+from falsezero.base.estimator import spawn_seeds
 from falsezero.data.blocks import UNOBSERVED
 from falsezero.data.validate import check_table
-from falsezero.distributions import beta_log_density, dirichlet_log_density
 from falsezero.kernels.annealed import draw_counts, log_gain
 
 __all__ = ["Evidence", "log_evidence"]
@@ -167,3 +166,25 @@ def _draw_simplex(counts: np.ndarray, rng: np.random.Generator) -> np.ndarray:
 def _inside(probability: np.ndarray) -> np.ndarray:
     """Numbers that were rounded to 0 or 1, back inside."""
     return np.clip(probability, np.finfo(float).tiny, 1 - np.finfo(float).epsneg)
+
+
+def beta_log_density(x: np.ndarray, alpha: np.ndarray, beta: np.ndarray) -> np.ndarray:
+    """Log of x^(alpha-1) (1-x)^(beta-1) / B(alpha, beta) (Kabán and Bingham, eq. 3).
+
+    >>> beta_log_density(np.array([0.2, 0.8]), 1.0, 1.0)
+    array([0., 0.])
+    """
+    return xlogy(alpha - 1, x) + xlog1py(beta - 1, -x) - betaln(alpha, beta)
+
+
+def dirichlet_log_density(x: np.ndarray, gamma: np.ndarray) -> np.ndarray:
+    """Log density of each row of `x` under a Dirichlet with the parameters `gamma`.
+
+    G(sum gamma) / prod G(gamma) times prod x^(gamma-1) (Bishop, 2006, eq. B.16); `gamma` has one
+    row a row of `x`, or one for all.
+
+    >>> dirichlet_log_density(np.array([[0.2, 0.3, 0.5]]), np.ones(3)).round(6)
+    array([0.693147])
+    """
+    norm = gammaln(np.sum(gamma, axis=-1)) - gammaln(gamma).sum(axis=-1)
+    return norm + xlogy(gamma - 1, x).sum(axis=-1)

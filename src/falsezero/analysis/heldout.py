@@ -23,7 +23,7 @@ from scipy import sparse
 from scipy.special import gammaln
 from sklearn.model_selection import KFold
 
-from falsezero.base import FactorModel
+from falsezero.base.estimator import FactorModel
 from falsezero.data.table import Table
 
 __all__ = ["HiddenCells", "cell_log_probability", "hide_cells", "score_cells", "score_rows"]

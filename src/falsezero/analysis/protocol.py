@@ -17,15 +17,11 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import get_tags
 
 from falsezero.analysis.heldout import hide_cells, score_cells, score_rows, split_rows
-from falsezero.base import spawn_seeds
+from falsezero.base.estimator import spawn_seeds
+from falsezero.data.output import check_target, write_atomically
 from falsezero.data.read import as_table
 from falsezero.data.table import Table
-from falsezero.inference.checkpoint import (
-    IDLE,
-    check_target,
-    fingerprint_of,
-    write_atomically,
-)
+from falsezero.inference.checkpoint import IDLE, fingerprint_of
 
 CRITERIA = {"aic": -1, "bic": -1, "evidence": 1, "rows": 1, "cells": 1}
 """Known criteria, and the sign that makes larger better."""

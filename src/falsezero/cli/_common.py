@@ -82,7 +82,7 @@ def _can_be_written(context: Any, parameter: Any, path: str | None) -> str | Non
     """Find out before the work begins, and import nothing where nothing was asked."""
     if path is None:
         return None
-    from falsezero.io import check_target
+    from falsezero.data.output import check_target
 
     return str(check_target(path))
 

@@ -37,7 +37,7 @@ json_option = click.option("--json", "as_json", is_flag=True, help="JSON, for ma
 
 def new_file(path: str, force: bool) -> Path:
     """Check that a file may be written, before any work is done for it."""
-    from falsezero.io import check_target
+    from falsezero.data.output import check_target
 
     target = check_target(path)
     _spare_inputs(target)
@@ -121,7 +121,7 @@ class Target:
         if self.path is None:
             click.echo(text, nl=False)
             return
-        from falsezero.inference.checkpoint import write_atomically
+        from falsezero.data.output import write_atomically
 
         write_atomically(self.path, text.encode())
         click.echo(f"Wrote {self.path}.", err=True)

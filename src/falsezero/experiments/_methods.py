@@ -10,12 +10,12 @@ from sklearn.decomposition import NMF
 from sklearn.exceptions import ConvergenceWarning
 
 from falsezero.data.table import Table
-from falsezero.models.aspect_bernoulli import AspectBernoulli
-from falsezero.models.bernoulli_mixture import BernoulliMixture
-from falsezero.models.bernoulli_nmf import BernoulliNMF
-from falsezero.models.binary_ica import BinaryICA
-from falsezero.models.logistic_pca import LogisticPCA
-from falsezero.models.plsa import PLSA
+from falsezero.models.baselines.bernoulli_mixture import BernoulliMixture
+from falsezero.models.baselines.bernoulli_nmf import BernoulliNMF
+from falsezero.models.baselines.logistic_pca import LogisticPCA
+from falsezero.models.baselines.plsa import PLSA
+from falsezero.models.convex.aspect_bernoulli import AspectBernoulli
+from falsezero.models.convex.binary_ica import BinaryICA
 
 __all__ = ["fitted", "method", "restored", "without_emptiest"]
 

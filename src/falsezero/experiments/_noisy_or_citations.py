@@ -14,11 +14,11 @@ from falsezero.data.table import Table
 from falsezero.data.tidy import Tidy
 from falsezero.datasets import load_citeseer, load_cora, load_statisticians
 from falsezero.experiments._report import Report
-from falsezero.models.discrete_pca import DiscretePCA
-from falsezero.models.logistic_pca import LogisticPCA
-from falsezero.models.noisy_or import NoisyOr
-from falsezero.models.plsa import PLSA
-from falsezero.models.unigram_mixture import UnigramMixture
+from falsezero.models.baselines.logistic_pca import LogisticPCA
+from falsezero.models.baselines.plsa import PLSA
+from falsezero.models.baselines.unigram_mixture import UnigramMixture
+from falsezero.models.discrete_pca.discrete_pca import DiscretePCA
+from falsezero.models.noisy_or.noisy_or import NoisyOr
 from falsezero.plot import CurvesDisplay
 
 COMMUNITIES = {

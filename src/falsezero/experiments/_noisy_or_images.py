@@ -17,9 +17,9 @@ from falsezero.data.tidy import Tidy
 from falsezero.datasets import make_noisy_or_images
 from falsezero.experiments._methods import fitted
 from falsezero.experiments._report import Report
-from falsezero.models._noisy_or_likelihood import exact_log_likelihood
-from falsezero.models._noisy_or_steps import Sources
-from falsezero.models.noisy_or import NoisyOr
+from falsezero.models.noisy_or.likelihood import exact_log_likelihood
+from falsezero.models.noisy_or.noisy_or import NoisyOr
+from falsezero.models.noisy_or.steps import Sources
 from falsezero.plot import ComponentImagesDisplay, CurvesDisplay
 
 N_PATTERNS = 8

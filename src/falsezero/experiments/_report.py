@@ -11,8 +11,8 @@ import time
 from pathlib import Path
 from typing import Any
 
+from falsezero.data.output import write_atomically
 from falsezero.data.tidy import Tidy
-from falsezero.inference.checkpoint import write_atomically
 
 __all__ = ["Report"]
 

@@ -15,9 +15,9 @@ from scipy.stats import fisher_exact
 from falsezero.data.tidy import Tidy
 from falsezero.datasets import load_golub, load_usps
 from falsezero.experiments._report import Report
-from falsezero.models.aspect_bernoulli import AspectBernoulli
-from falsezero.models.bernoulli_mixture import BernoulliMixture
-from falsezero.models.binary_matrix_factorization import BinaryMatrixFactorization
+from falsezero.models.baselines.bernoulli_mixture import BernoulliMixture
+from falsezero.models.bmf.binary_matrix_factorization import BinaryMatrixFactorization
+from falsezero.models.convex.aspect_bernoulli import AspectBernoulli
 from falsezero.plot import ComponentImagesDisplay, CurvesDisplay, FeatureMatricesDisplay
 
 __all__ = ["make_bars", "run"]

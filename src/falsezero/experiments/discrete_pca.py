@@ -15,7 +15,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from falsezero.analysis.document_evidence import compare_components
 from falsezero.analysis.topics import distinctive_words, top_words
 from falsezero.backends import map_blocks
 from falsezero.data.table import Table
@@ -29,7 +28,8 @@ from falsezero.datasets import (
 from falsezero.experiments._report import Report
 from falsezero.inference.contract import Point
 from falsezero.inference.engine import advancer
-from falsezero.models.discrete_pca import DiscretePCA
+from falsezero.models.discrete_pca.discrete_pca import DiscretePCA
+from falsezero.models.discrete_pca.evidence import compare_components
 from falsezero.plot import CurvesDisplay
 
 __all__ = ["run"]

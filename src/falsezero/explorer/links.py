@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import expit
 
-from falsezero.base import _TRACE as TRACE
-from falsezero.base import FactorModel
+from falsezero.base.estimator import _TRACE as TRACE
+from falsezero.base.estimator import FactorModel
 
 __all__ = ["Factors", "factors_of"]
 

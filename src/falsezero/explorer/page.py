@@ -12,13 +12,12 @@ from typing import Any
 import numpy as np
 
 from falsezero.analysis.ordering import by_strongest
+from falsezero.data.output import check_target, write_atomically
 from falsezero.data.validate import labels_of
 from falsezero.explorer.cells import code_cells
 from falsezero.explorer.doubts import doubted_cells, tell_doubts
 from falsezero.explorer.links import Factors, factors_of
 from falsezero.explorer.packing import Bundle, Precision, pack, quantise, read
-from falsezero.inference.checkpoint import write_atomically
-from falsezero.io import check_target
 from falsezero.plot._images import check_image_shape
 from falsezero.plot._kinds import keep_of, kinds_of
 

@@ -5,62 +5,18 @@ from __future__ import annotations
 import io
 import json
 import os
-import secrets
-import shutil
 import time
 import zipfile
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import joblib
 import numpy as np
 
-from falsezero.data.errors import FileReadError
+from falsezero.data.output import check_target, write_atomically
 from falsezero.inference import tree
 from falsezero.inference.contract import Fit, Iteration, Point
 from falsezero.inference.monitor import Monitor
-
-
-def write_atomically(path: str | os.PathLike[str], data: bytes) -> None:
-    """Put a file in place in one step: a reader sees the old one or the new one, never half.
-
-    A file that was there before hands on its permissions, and a link stays a link.
-    """
-    target = Path(os.path.realpath(path))
-    temporary = target.with_name(f".{target.name}.{secrets.token_hex(4)}")
-    try:
-        with open(temporary, "xb") as stream:
-            stream.write(data)
-            stream.flush()
-            os.fsync(stream.fileno())
-        if target.exists():
-            shutil.copymode(target, temporary)
-        os.replace(temporary, target)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
-
-
-def check_target(path: str | os.PathLike[str]) -> Path:
-    """Check that a file could be written here, so that hours of fitting do not end in an error.
-
-    >>> check_target("no such folder/model.fz")
-    Traceback (most recent call last):
-    ...
-    falsezero.data.errors.FileReadError: There is no folder 'no such folder' to write model.fz in.
-    """
-    target = Path(path)
-    if target.is_dir():
-        raise FileReadError(f"{target} is a folder; name a file to write.")
-    if target.exists() and not target.is_file():
-        raise FileReadError(f"{target} is a device, which a file must not replace.")
-    if not target.parent.is_dir():
-        raise FileReadError(f"There is no folder '{target.parent}' to write {target.name} in.")
-    if not os.access(target.parent, os.W_OK):
-        raise FileReadError(f"{target} may not be written: permission denied.")
-    return target
-
 
 IDLE = ("n_jobs", "verbose", "callback", "checkpoint")
 """Settings of a model that do not change its answer."""

@@ -1,4 +1,4 @@
-"""Loops over the ones, and the few doubtful zeros, of a sparse table (see `models/_sparse.py`)."""
+"""Loops over the ones, and the few doubtful zeros, of a sparse table: see `models/convex`."""
 
 from __future__ import annotations
 

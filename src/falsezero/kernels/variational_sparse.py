@@ -1,4 +1,4 @@
-"""Loops over the listed cells of a sparse table for binary ICA (see `models/_variational_sparse`).
+"""Loops over the listed cells of a sparse table for binary ICA: see `models/convex`.
 
 The lists are those of `convex_sparse`: ones, zeros that are nearly ones, and cells not observed.
 """

@@ -6,16 +6,16 @@ from importlib import import_module
 from typing import Any
 
 MODELS = {
-    "aspect-bernoulli": "falsezero.models.aspect_bernoulli:AspectBernoulli",
-    "binary-ica": "falsezero.models.binary_ica:BinaryICA",
-    "noisy-or": "falsezero.models.noisy_or:NoisyOr",
-    "bmf": "falsezero.models.binary_matrix_factorization:BinaryMatrixFactorization",
-    "discrete-pca": "falsezero.models.discrete_pca:DiscretePCA",
-    "bernoulli-mixture": "falsezero.models.bernoulli_mixture:BernoulliMixture",
-    "logistic-pca": "falsezero.models.logistic_pca:LogisticPCA",
-    "plsa": "falsezero.models.plsa:PLSA",
-    "bernoulli-nmf": "falsezero.models.bernoulli_nmf:BernoulliNMF",
-    "unigram-mixture": "falsezero.models.unigram_mixture:UnigramMixture",
+    "aspect-bernoulli": "falsezero.models.convex.aspect_bernoulli:AspectBernoulli",
+    "binary-ica": "falsezero.models.convex.binary_ica:BinaryICA",
+    "noisy-or": "falsezero.models.noisy_or.noisy_or:NoisyOr",
+    "bmf": "falsezero.models.bmf.binary_matrix_factorization:BinaryMatrixFactorization",
+    "discrete-pca": "falsezero.models.discrete_pca.discrete_pca:DiscretePCA",
+    "bernoulli-mixture": "falsezero.models.baselines.bernoulli_mixture:BernoulliMixture",
+    "logistic-pca": "falsezero.models.baselines.logistic_pca:LogisticPCA",
+    "plsa": "falsezero.models.baselines.plsa:PLSA",
+    "bernoulli-nmf": "falsezero.models.baselines.bernoulli_nmf:BernoulliNMF",
+    "unigram-mixture": "falsezero.models.baselines.unigram_mixture:UnigramMixture",
 }
 """A fixed registry: nothing outside this list is ever loaded by name."""
 

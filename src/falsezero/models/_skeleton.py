@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from falsezero.base import FactorModel
+from falsezero.base.estimator import FactorModel
 from falsezero.data.blocks import Block, Blocks
 from falsezero.inference.contract import Fit, Point, Steps
 

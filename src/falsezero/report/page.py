@@ -18,13 +18,12 @@ import numpy as np
 from sklearn.base import clone
 
 from falsezero.analysis.selection import numbers_of, too_many
+from falsezero.data.output import check_target, write_atomically
 from falsezero.data.read import as_table
 from falsezero.data.table import Table
 from falsezero.data.tidy import Tidy
 from falsezero.explorer.page import explorer_html
-from falsezero.inference.checkpoint import write_atomically
-from falsezero.io import check_target
-from falsezero.models.aspect_bernoulli import AspectBernoulli
+from falsezero.models.convex.aspect_bernoulli import AspectBernoulli
 from falsezero.plot import (
     ComponentBarsDisplay,
     ComponentImagesDisplay,

@@ -1,0 +1,1 @@
+"""The estimator contract, written once: `estimator.py` is the face."""

@@ -1,0 +1,1 @@
+"""Binary matrix factorization: `binary_matrix_factorization.py` is the face."""

@@ -1,0 +1,217 @@
+"""The questions that a fitted binary matrix factorization answers, averaged over its draws."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+from scipy.special import logsumexp
+from sklearn.utils.validation import check_is_fitted
+
+from falsezero.base.estimator import FactorModel, checked_keep, spawn_seeds
+from falsezero.data.blocks import Blocks
+from falsezero.data.table import Table
+from falsezero.data.validate import check_table
+from falsezero.models.bmf.likelihoods import LIKELIHOODS, Likelihood
+from falsezero.models.bmf.predict import (
+    Draw,
+    feature_prior,
+    new_row_features,
+    picture_order,
+    row_chunks,
+)
+from falsezero.models.bmf.state import Cells
+
+_NEW_ROW_DRAWS = 12
+"""Draws over which predictions for new rows are averaged."""
+
+
+class Prediction(NamedTuple):
+    """Expected cells with an interval."""
+
+    mean: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+
+
+class PosteriorAnswers(FactorModel):
+    """What can be asked once draws are there: `draws_`, `representative_`, `offset_`, `scale_`."""
+
+    @property
+    def _observation(self) -> Likelihood:
+        return LIKELIHOODS[self.likelihood]
+
+    def _table(self, X: Any, reset: bool) -> np.ndarray:
+        values: Any = check_table(self, X, kind=self._kind, binarize=self.binarize, reset=reset)
+        return values.toarray() if sparse.issparse(values) else np.asarray(values)
+
+    def transform(self, X: Any) -> Any:
+        """Probability that each row, of this table or never seen, has each row feature."""
+        check_is_fitted(self)
+        table = self._table(X, reset=False)
+        cells = Cells.of((table - self.offset_) / self.scale_)
+        weights = self._row_probability(self.representative_, cells)[0].astype(table.dtype)
+        return self._row_table(weights, X)
+
+    def _settle(self, blocks: Blocks) -> np.ndarray:
+        """Row weights of a table that was cut into blocks: what the analysis walks over."""
+        table = blocks.dense_rows(np.arange(blocks.shape[0]))
+        cells = Cells.of((table - self.offset_) / self.scale_)
+        return self._row_probability(self.representative_, cells)[0].astype(blocks.dtype)
+
+    def _cells(self, X: Any) -> Cells:
+        return Cells.of((self._table(X, reset=False) - self.offset_) / self.scale_)
+
+    def _row_probability(self, draw: Draw, cells: Cells) -> tuple[np.ndarray, np.ndarray]:
+        prior = feature_prior(draw, int(self.bias), self.n_row_features or 0)
+        return new_row_features(draw, cells, self._observation, prior)
+
+    def posterior_predict(
+        self, X: Any = None, *, interval: float | None = None, random_state: Any = None
+    ):
+        """Expected value (probability, rate) of every cell, averaged over draws (section 3.4).
+
+        Parameters
+        ----------
+        X : table, optional
+            Rows to predict from what is observed of them; the training table when left out, whose
+            missing cells are thereby imputed.
+        interval : float, optional
+            Probability of an interval for each cell, such as 0.9. For real numbers and counts it is
+            meant for the value that would be observed, for zeros and ones for the probability.
+        random_state : int, optional
+            Seed of the noise in intervals.
+
+        Returns
+        -------
+        array of shape (n_rows, n_columns), or a `Prediction` (mean, low, high) with `interval`
+        """
+        check_is_fitted(self)
+        pairs = self._draws_for(X)
+        n_rows, n_columns = len(pairs[0][0]), self.n_features_in_
+        rng = np.random.default_rng(spawn_seeds(0 if random_state is None else random_state, 1)[0])
+        parts = []
+        for rows in row_chunks(n_rows, n_columns, len(pairs)):
+            predictors = [on[rows].astype(float) @ draw.basis for on, draw in pairs]
+            means = np.array([self._observation.mean(p) for p in predictors])
+            part = [means.mean(axis=0)]
+            if interval is not None:
+                seen = (
+                    means
+                    if self.likelihood == "logistic"
+                    else np.array(
+                        [
+                            self._observation.simulate(p, draw.precision, rng)
+                            for p, (_, draw) in zip(predictors, pairs, strict=True)
+                        ]
+                    )
+                )
+                part += list(np.quantile(seen, [0.5 - interval / 2, 0.5 + interval / 2], axis=0))
+            parts.append(part)
+        whole = [
+            np.concatenate(each) * self.scale_ + self.offset_ for each in zip(*parts, strict=True)
+        ]
+        return whole[0] if interval is None else Prediction(*whole)
+
+    def _draws_for(self, X: Any) -> list[tuple[np.ndarray, Draw]]:
+        """Row features and the rest, draw by draw, for the training table or for other rows."""
+        if X is None:
+            return [(draw.row_features, draw) for draw in self.draws_]
+        cells = self._cells(X)
+        spread = np.linspace(0, len(self.draws_) - 1, min(_NEW_ROW_DRAWS, len(self.draws_)))
+        some = [self.draws_[int(i)] for i in spread]
+        return [(self._row_probability(draw, cells)[1], draw) for draw in some]
+
+    def reconstruct(self, X: Any, keep: Any = None) -> Any:
+        """The table as the model sees it, averaged over draws; or with some features removed.
+
+        Parameters
+        ----------
+        X : Table, array, sparse array or data frame
+        keep : array of shape (n_components,) or (n_rows, n_components), optional
+            0 removes a row feature, 1 keeps it; the representative draw's features are meant.
+            Features add up, so what is kept is not renormalised.
+        """
+        if keep is None:
+            expected = self.posterior_predict(X)
+        else:
+            check_is_fitted(self)
+            weights = self.reweigh(
+                self._row_probability(self.representative_, self._cells(X))[0], keep
+            )
+            expected = self._expected(weights)
+        return self._labelled(expected, X, X.columns if isinstance(X, Table) else None)
+
+    def reweigh(self, weights: np.ndarray, keep: Any = None) -> np.ndarray:
+        """Row features times `keep`: a feature that is removed adds nothing."""
+        return weights if keep is None else weights * checked_keep(keep, weights)
+
+    def _expected(self, weights: np.ndarray) -> np.ndarray:
+        mean = self._observation.mean(weights @ self.components_)
+        return mean * self.scale_ + self.offset_
+
+    def log_predictive(self, X: Any) -> np.ndarray:
+        """Log predictive density of cells of the training table, averaged over draws (section 3.4).
+
+        Parameters
+        ----------
+        X : table of the training table's shape
+            Values at the cells asked about, such as those held out; NaN elsewhere.
+
+        Returns
+        -------
+        array of shape (n_rows, n_columns), NaN where X is
+        """
+        check_is_fitted(self)
+        cells = self._cells(X)
+        if cells.values.shape != (len(self.row_features_), self.n_features_in_):
+            raise ValueError(
+                f"log_predictive needs a table of the training shape "
+                f"{(len(self.row_features_), self.n_features_in_)}, but X has shape "
+                f"{cells.values.shape}; use score_samples for other rows."
+            )
+        return self._log_density(cells, [(d.row_features, d) for d in self.draws_])
+
+    def _log_density(self, cells: Cells, pairs: list[tuple[np.ndarray, Draw]]) -> np.ndarray:
+        parts = []
+        n_rows, n_columns = cells.values.shape
+        for rows in row_chunks(n_rows, n_columns, len(pairs)):
+            few = Cells(cells.values[rows], cells.observed[rows])
+            terms = [
+                self._observation.log_likelihood(few, on[rows].astype(float) @ d.basis, d.precision)
+                for on, d in pairs
+            ]
+            parts.append(logsumexp(terms, axis=0) - np.log(len(pairs)) - np.log(self.scale_))
+        return np.where(cells.observed > 0, np.concatenate(parts), np.nan)
+
+    def score_samples(self, X: Any) -> np.ndarray:
+        """Log predictive density of each row's cells, the row's features inferred from the row."""
+        check_is_fitted(self)
+        return np.nansum(self._log_density(self._cells(X), self._draws_for(X)), axis=1)
+
+    def sample(self, n_samples: int = 1, random_state: Any = None) -> np.ndarray:
+        """Draw rows from the posterior predictive distribution, one from each draw taken."""
+        check_is_fitted(self)
+        seed = self.random_state if random_state is None else random_state
+        rng = np.random.default_rng(spawn_seeds(seed, 1)[0])
+        rows = [
+            self._sampled_row(self.draws_[i], rng)
+            for i in rng.integers(len(self.draws_), size=n_samples)
+        ]
+        return np.array(rows) * self.scale_ + self.offset_
+
+    def _sampled_row(self, draw: Draw, rng: np.random.Generator) -> np.ndarray:
+        prior = feature_prior(draw, int(self.bias), self.n_row_features or 0)
+        predictor = (rng.random(len(prior)) < prior) @ draw.basis
+        if self.n_row_features is None:
+            n_new = rng.poisson(draw.row_concentration / (len(draw.row_features) + 1))
+            shape = n_new, draw.weights.shape[1]
+            new = self._observation.prior_weights(shape, draw.weight_scale, rng)
+            predictor = predictor + new.sum(axis=0) @ draw.column_features.T
+        return self._observation.simulate(predictor, draw.precision, rng)
+
+    def picture_order(self) -> tuple[np.ndarray, np.ndarray]:
+        """Order of rows and of columns in which features are contiguous, for a picture (Fig. 5)."""
+        check_is_fitted(self)
+        return picture_order(self.row_features_), picture_order(self.column_features_)

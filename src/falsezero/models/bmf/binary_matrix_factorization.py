@@ -1,0 +1,338 @@
+"""Binary matrix factorization: overlapping clusters of rows and of columns at once.
+
+E. Meeds, Z. Ghahramani, R. Neal and S. Roweis, "Modeling dyadic data with binary latent factors",
+NIPS 19 (2007). Equation and section numbers are that paper's.
+"""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from sklearn.base import _fit_context
+
+from falsezero.base.estimator import Interval, StrOptions, spawn_seeds
+from falsezero.data.blocks import Blocks
+from falsezero.inference.chains import sample
+from falsezero.inference.contract import Fit, Point, Steps
+from falsezero.inference.progress import progress
+from falsezero.models.bmf.answers import PosteriorAnswers, Prediction
+from falsezero.models.bmf.likelihoods import LIKELIHOODS
+from falsezero.models.bmf.predict import (
+    Draw,
+    aligned_share,
+    ordered_draw,
+    representative,
+)
+from falsezero.models.bmf.sampler import Model, SamplerSteps
+from falsezero.models.bmf.state import Cells, Gamma, Priors
+
+__all__ = ["BinaryMatrixFactorization", "Draw", "Prediction"]
+
+
+class BinaryMatrixFactorization(PosteriorAnswers):
+    """Binary features of rows and of columns, as many as the table wants, by Markov chains.
+
+    Row i has binary features u_i, column j has v_j, and a matrix of weights W says how they
+    interact: cell (i, j) depends on u_i W v_j' (eq. 1). Features may overlap, so this is
+    bi-clustering where things belong to several clusters. The number of features on each side is
+    fixed (Beta-Bernoulli) or inferred (Indian buffet process). Cells not observed take no part and
+    are predicted with their uncertainty.
+
+    Parameters
+    ----------
+    n_row_features, n_column_features : int or None, default=None
+        Number of features to learn on each side; None lets the table decide.
+    likelihood : {"logistic", "gaussian", "poisson"}, default="logistic"
+        For tables of zeros and ones, real numbers, counts: u W v' is the log odds, the mean, or the
+        rate. A Gaussian table is standardised before sampling, and its answers brought back.
+    bias : bool, default=True
+        A feature that every row has, and one that every column has.
+    known_rows, known_columns : array of shape (n_rows, k) or (n_columns, k), optional
+        Features known beforehand (zeros and ones); they stay while others are learnt.
+    n_chains, warmup, draws, thin : int
+        Chains, sweeps before the first draw, draws kept of each chain, sweeps between two draws.
+    split_merge : int, default=1
+        Split or merge proposals on each side in a sweep.
+    row_concentration, column_concentration, weight_prior, noise_prior : (shape, rate)
+        Gamma hyperpriors of alpha, lambda, phi and theta (section 2). For counts, whose weights are
+        exponential, the rate of `weight_prior` is meant in units of the table's mean count.
+    binarize : float or None, default=None
+        Logistic only: values above become ones.
+    callback : callable or None
+        Called with every row of the history; returning True stops that chain.
+    n_jobs : int or None, default=-1
+        Threads, one a chain, as many as there are cores by default; the answer does not depend on
+        it.
+    random_state, verbose
+        As in every model of falsezero.
+
+    Attributes
+    ----------
+    row_features_, column_features_ : arrays of shape (n_rows, K) and (n_columns, L)
+        U and V of a representative draw (nearest the average prediction): the bias first where
+        there is one, then known features, then learnt ones by size.
+    weights_ : array of shape (K, L)
+        W of that draw (Gaussian: in standard deviations of the table).
+    components_ : array of shape (K, n_columns)
+        W V': what each row feature adds to every column.
+    row_weights_, column_weights_ : arrays of the shapes of U and V
+        Share of all draws in which a row (column) has the feature, features being matched.
+    draws_ : list of `Draw`
+        Every kept draw of every chain.
+    chains_ : list of dict
+        One a chain: log joint, log likelihood, numbers of features and hyperparameters of each
+        kept draw. They do not depend on how features are numbered; see `falsezero.diagnose`.
+    objective_ : float
+        Mean log joint density of the kept draws.
+    history_, n_iter_, converged_
+        `converged_` says that no chain was stopped early; whether they agree is for `diagnose`.
+    n_features_in_, feature_names_in_
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> table = np.kron(np.eye(2), np.ones((10, 6)))
+    >>> model = BinaryMatrixFactorization(n_chains=1, warmup=60, draws=40, random_state=0)
+    >>> expected = model.fit(table).posterior_predict()
+    >>> bool((np.abs(expected - table) < 0.4).all())
+    True
+    """
+
+    _parameter_constraints = {
+        "n_row_features": [Interval(Integral, 1, None, closed="left"), None],
+        "n_column_features": [Interval(Integral, 1, None, closed="left"), None],
+        "likelihood": [StrOptions(set(LIKELIHOODS))],
+        "bias": ["boolean"],
+        "known_rows": ["array-like", None],
+        "known_columns": ["array-like", None],
+        "n_chains": [Interval(Integral, 1, None, closed="left")],
+        "warmup": [Interval(Integral, 0, None, closed="left")],
+        "draws": [Interval(Integral, 1, None, closed="left")],
+        "thin": [Interval(Integral, 1, None, closed="left")],
+        "split_merge": [Interval(Integral, 0, None, closed="left")],
+        "row_concentration": [tuple, list],
+        "column_concentration": [tuple, list],
+        "weight_prior": [tuple, list],
+        "noise_prior": [tuple, list],
+        "binarize": [Real, None],
+        "callback": [callable, None],
+        "n_jobs": [Integral, None],
+        "random_state": ["random_state", np.random.Generator],
+        "verbose": ["verbose"],
+    }
+
+    def __init__(
+        self,
+        n_row_features: int | None = None,
+        n_column_features: int | None = None,
+        *,
+        likelihood: str = "logistic",
+        bias: bool = True,
+        known_rows: Any = None,
+        known_columns: Any = None,
+        n_chains: int = 4,
+        warmup: int = 200,
+        draws: int = 200,
+        thin: int = 1,
+        split_merge: int = 1,
+        row_concentration: tuple[float, float] = (1.0, 1.0),
+        column_concentration: tuple[float, float] = (1.0, 1.0),
+        weight_prior: tuple[float, float] = (1.0, 1.0),
+        noise_prior: tuple[float, float] = (1.0, 1.0),
+        binarize: float | None = None,
+        callback: Any = None,
+        n_jobs: int | None = -1,
+        random_state: Any = None,
+        verbose: int = 0,
+    ):
+        self.n_row_features = n_row_features
+        self.n_column_features = n_column_features
+        self.likelihood = likelihood
+        self.bias = bias
+        self.known_rows = known_rows
+        self.known_columns = known_columns
+        self.n_chains = n_chains
+        self.warmup = warmup
+        self.draws = draws
+        self.thin = thin
+        self.split_merge = split_merge
+        self.row_concentration = row_concentration
+        self.column_concentration = column_concentration
+        self.weight_prior = weight_prior
+        self.noise_prior = noise_prior
+        self.binarize = binarize
+        self.callback = callback
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    @property
+    def _kind(self) -> str:  # type: ignore[override]
+        return self._observation.table_kind
+
+    @property
+    def n_init(self) -> int:
+        """Chains; what a progress bar counts."""
+        return self.n_chains
+
+    # -- fitting --------------------------------------------------------------------------------
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: Any, y: Any = None) -> BinaryMatrixFactorization:
+        """Sample features of rows and columns from a table.
+
+        Parameters
+        ----------
+        X : Table, array, sparse array or data frame of shape (n_rows, n_columns)
+            NaN means "not observed"; an implicit zero of a sparse table is an observed zero.
+        y : ignored
+            Present for scikit-learn's sake.
+
+        Returns
+        -------
+        self
+        """
+        table = self._table(X, reset=True)
+        self._standardise_by(table)
+        cells = Cells.of((table - self.offset_) / self.scale_)
+        steps = SamplerSteps(self._model(cells), cells)
+        blocks = Blocks.cut(cells.values, block_rows=len(table))
+        listeners = () if self.callback is None else (self.callback,)
+        expected = self.warmup + self.draws * self.thin
+        with progress(self, self.verbose, self.n_chains * expected) as show:
+            chains = sample(
+                steps,
+                blocks,
+                spawn_seeds(self.random_state, self.n_chains),
+                warmup=self.warmup,
+                draws=self.draws,
+                thin=self.thin,
+                record=_record,
+                n_jobs=self.n_jobs,
+                listeners=(*show, *listeners),
+            )
+        self.history_ = [row for chain in chains for row in chain.history]
+        self.n_iter_ = max(len(chain.history) for chain in chains)
+        self.converged_ = all(len(chain.history) == expected for chain in chains)
+        kept = [chain.draws or [_record(chain.last)] for chain in chains]
+        self.draws_ = [d._replace(chain=c) for c, draws in enumerate(kept) for d in draws]
+        self.chains_ = [_trace(draws) for draws in kept]
+        self.objective_ = float(np.mean([draw.log_joint for draw in self.draws_]))
+        self._display()
+        return self
+
+    def _standardise_by(self, table: np.ndarray) -> None:
+        """Where the sampler's units lie: a Gaussian table has variance 1, with a bias mean 0."""
+        self.offset_, self.scale_ = 0.0, 1.0
+        seen = table[~np.isnan(table)].astype(float)
+        if self.likelihood != "gaussian" or not seen.size:
+            return
+        self.offset_ = float(seen.mean()) if self.bias else 0.0
+        spread = float(np.sqrt(((seen - self.offset_) ** 2).mean()))
+        self.scale_ = spread if spread > 1e-12 * np.abs(seen).max() else 1.0
+
+    def _model(self, cells: Cells) -> Model:
+        n_rows, n_columns = cells.values.shape
+        if self.likelihood == "poisson" and not self.bias:
+            raise ValueError(
+                'likelihood="poisson" needs bias=True: a row without features would have rate zero '
+                "and could never hold a count."
+            )
+        shape, rate = self._gamma("weight_prior")
+        if self.likelihood == "poisson":
+            rate *= max(float(cells.values.sum()) / max(cells.n_observed, 1.0), 1e-3)
+        priors = Priors(
+            self._gamma("row_concentration"),
+            self._gamma("column_concentration"),
+            (shape, rate),
+            self._gamma("noise_prior"),
+        )
+        return Model(
+            self._observation,
+            self._fixed(self.known_rows, n_rows, "known_rows", "rows"),
+            self._fixed(self.known_columns, n_columns, "known_columns", "columns"),
+            self.n_row_features or 0,
+            self.n_column_features or 0,
+            priors,
+            self.split_merge,
+        )
+
+    def _gamma(self, name: str) -> Gamma:
+        """Shape and rate of a hyperprior."""
+        given = getattr(self, name)
+        if len(given) != 2 or not all(0 < number < np.inf for number in given):
+            raise ValueError(
+                f"{name}= needs the shape and the rate of a gamma distribution, two positive "
+                f"numbers, but is {given!r}."
+            )
+        return float(given[0]), float(given[1])
+
+    def _fixed(self, known: Any, n: int, name: str, things: str) -> np.ndarray:
+        """The bias and the known features, things x features."""
+        features = np.ones((n, int(self.bias)), dtype=np.uint8)
+        if known is None:
+            return features
+        given = np.asarray(known)
+        if given.ndim != 2 or len(given) != n or not np.isin(given, (0, 1)).all():
+            raise ValueError(
+                f"{name}= needs zeros and ones, one line for each of the {n} {things}, "
+                f"but has shape {given.shape}."
+            )
+        return np.hstack([features, given.astype(np.uint8)])
+
+    def _n_known(self, known: Any) -> int:
+        return int(self.bias) + (0 if known is None else np.asarray(known).shape[1])
+
+    def _display(self) -> None:
+        """Choose the draw that stands for all, and match the others' features to it."""
+        known_rows, known_columns = (
+            self._n_known(self.known_rows),
+            self._n_known(self.known_columns),
+        )
+        typical = self.draws_[representative(self.draws_, self._observation)]
+        typical = ordered_draw(typical, known_rows, known_columns)
+        self.representative_ = typical
+        self.row_features_ = typical.row_features
+        self.column_features_ = typical.column_features
+        self.weights_ = typical.weights
+        self.components_ = typical.basis
+        self.row_weights_ = aligned_share(
+            [draw.row_features for draw in self.draws_], typical.row_features
+        )
+        self.column_weights_ = aligned_share(
+            [draw.column_features for draw in self.draws_], typical.column_features
+        )
+
+    # -- what only an optimiser is asked for ----------------------------------------------------
+
+    def _steps(self, blocks: Blocks) -> Steps:
+        raise NotImplementedError
+
+    def _start_rows(self, blocks: Blocks) -> Point:
+        raise NotImplementedError
+
+    def _adopt(self, fit: Fit, blocks: Blocks) -> None:
+        raise NotImplementedError
+
+    def _weights(self, local: Any) -> np.ndarray:
+        raise NotImplementedError
+
+
+def _record(point: Point) -> Draw:
+    return Draw.of(point.state)
+
+
+def _trace(draws: list[Draw]) -> dict[str, np.ndarray]:
+    """What diagnostics look at: numbers that do not depend on how features are numbered."""
+    names = [
+        "log_joint", "log_likelihood", "row_concentration", "column_concentration",
+        "weight_scale", "precision",
+    ]  # fmt: skip
+    trace = {name: np.array([getattr(draw, name) for draw in draws]) for name in names}
+    trace["n_row_features"] = np.array([float(d.weights.shape[0]) for d in draws])
+    trace["n_column_features"] = np.array([float(d.weights.shape[1]) for d in draws])
+    trace["features_per_row"] = np.array([d.row_features.sum(axis=1).mean() for d in draws])
+    trace["features_per_column"] = np.array([d.column_features.sum(axis=1).mean() for d in draws])
+    return trace

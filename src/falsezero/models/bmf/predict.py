@@ -1,0 +1,161 @@
+"""What draws of binary matrix factorization say about cells: of the table, and of new rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from scipy.optimize import linear_sum_assignment
+from scipy.special import expit
+
+from falsezero.models.bmf.likelihoods import Likelihood
+from falsezero.models.bmf.state import Cells, State
+
+_SCANS, _BURN_IN, _PATTERNS = 24, 8, 64
+
+
+class Draw(NamedTuple):
+    """One kept draw, in the sampler's units."""
+
+    chain: int
+    row_features: np.ndarray
+    column_features: np.ndarray
+    weights: np.ndarray
+    row_concentration: float
+    column_concentration: float
+    weight_scale: float
+    precision: float
+    log_joint: float
+    log_likelihood: float
+
+    @classmethod
+    def of(cls, state: State, chain: int = 0) -> Draw:
+        """What is kept of a state."""
+        return cls(
+            chain,
+            state.rows.on,
+            state.columns.on,
+            state.weights,
+            state.rows.concentration,
+            state.columns.concentration,
+            state.weight_scale,
+            state.precision,
+            state.log_joint,
+            state.log_likelihood,
+        )
+
+    @property
+    def basis(self) -> np.ndarray:
+        """W V': what each row feature adds to every column."""
+        return self.weights @ self.column_features.T.astype(float)
+
+    def predictor(self, rows: slice = slice(None)) -> np.ndarray:
+        """U W V' for some rows."""
+        return self.row_features[rows].astype(float) @ self.basis
+
+
+def feature_prior(draw: Draw, n_bias: int, finite: int) -> np.ndarray:
+    """Probability that a row never seen has each feature; the bias it has for certain."""
+    n = len(draw.row_features)
+    on = draw.row_features.sum(axis=0, dtype=float)
+    mass = draw.row_concentration / finite if finite else 0.0
+    # A known feature that no training row has might still be had by a new one.
+    share = np.maximum(on + mass, 0.5) / (n + 1 + mass)
+    share[:n_bias] = 1.0
+    return np.minimum(share, 1.0)
+
+
+def new_row_features(
+    draw: Draw, cells: Cells, likelihood: Likelihood, prior: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Features of rows never seen, given a draw: probabilities, and a last sample.
+
+    Gibbs scans from the pattern of features, among those of training rows, that explains the row
+    best. Their uniforms are the same for every row: a row's answer depends on that row alone, not
+    on the company it came in.
+    """
+    basis = draw.basis
+    free = np.flatnonzero(prior < 1)
+    uniforms = np.random.default_rng(0).random((_SCANS, len(prior)))
+    on = _best_pattern(draw, cells, likelihood)
+    probability = np.zeros(on.shape)
+    predictor = on @ basis
+    for scan in range(_SCANS):
+        for k in free:
+            without = predictor - on[:, [k]] * basis[k]
+            gain = likelihood.log_likelihood(cells, without + basis[k], draw.precision)
+            gain -= likelihood.log_likelihood(cells, without, draw.precision)
+            share = expit(gain.sum(axis=1) + np.log(prior[k] / (1 - prior[k])))
+            on[:, k] = uniforms[scan, k] < share
+            predictor = without + on[:, [k]] * basis[k]
+            if scan >= _BURN_IN:
+                probability[:, k] += share / (_SCANS - _BURN_IN)
+    probability[:, prior == 1] = 1.0
+    return probability, on
+
+
+def _best_pattern(draw: Draw, cells: Cells, likelihood: Likelihood) -> np.ndarray:
+    """For each row the pattern, among the commonest of the training rows, that is likeliest."""
+    patterns, counts = np.unique(draw.row_features, axis=0, return_counts=True)
+    patterns = patterns[np.argsort(-counts, kind="stable")[:_PATTERNS]].astype(float)
+    terms = [
+        likelihood.log_likelihood(cells, predictor, draw.precision).sum(axis=1)
+        for predictor in patterns @ draw.basis
+    ]
+    return patterns[np.argmax(terms, axis=0)]
+
+
+def row_chunks(
+    n_rows: int, n_columns: int, n_draws: int, cells: int = 4_000_000
+) -> Iterator[slice]:
+    """Cut rows so that all draws of a piece fit into memory."""
+    size = max(1, cells // max(1, n_columns * n_draws))
+    for start in range(0, n_rows, size):
+        yield slice(start, min(start + size, n_rows))
+
+
+def representative(draws: Sequence[Draw], likelihood: Likelihood) -> int:
+    """The draw whose expected table is nearest the average of all, in squares."""
+    mean = np.mean([likelihood.mean(draw.predictor()) for draw in draws], axis=0)
+    distance = [((likelihood.mean(draw.predictor()) - mean) ** 2).sum() for draw in draws]
+    return int(np.argmin(distance))
+
+
+def ordered_draw(draw: Draw, n_fixed_rows: int, n_fixed_columns: int) -> Draw:
+    """The same draw with its sampled features in order of size, largest first."""
+    rows = _by_size(draw.row_features, n_fixed_rows)
+    columns = _by_size(draw.column_features, n_fixed_columns)
+    return draw._replace(
+        row_features=draw.row_features[:, rows],
+        column_features=draw.column_features[:, columns],
+        weights=draw.weights[np.ix_(rows, columns)],
+    )
+
+
+def _by_size(on: np.ndarray, n_fixed: int) -> np.ndarray:
+    size = on.sum(axis=0, dtype=float)
+    size[:n_fixed] = np.inf
+    return np.argsort(-size, kind="stable")
+
+
+def aligned_share(draws: Sequence[np.ndarray], reference: np.ndarray) -> np.ndarray:
+    """In what share of the draws each thing has each feature of a reference draw.
+
+    Features of other draws are matched to the reference by overlap (Jaccard), one to one.
+    """
+    share = np.zeros(reference.shape)
+    target = reference.astype(float)
+    for on in draws:
+        other = on.astype(float)
+        both = target.T @ other
+        either = target.sum(axis=0)[:, None] + other.sum(axis=0) - both
+        mine, theirs = linear_sum_assignment(-both / np.maximum(either, 1))
+        share[:, mine] += other[:, theirs]
+    return share / len(draws)
+
+
+def picture_order(on: np.ndarray) -> np.ndarray:
+    """Things in an order that keeps those with equal features together, large features first."""
+    by_size = on[:, np.argsort(-on.sum(axis=0, dtype=float), kind="stable")]
+    return np.lexsort(1 - by_size.T[::-1]) if on.shape[1] else np.arange(len(on))

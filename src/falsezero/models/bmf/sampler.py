@@ -1,0 +1,198 @@
+"""The sampler of binary matrix factorization: one sweep is every move once, on both sides."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from falsezero.data.blocks import Block, Blocks
+from falsezero.inference.contract import Point
+from falsezero.models.bmf.births import births_and_deaths
+from falsezero.models.bmf.entries import entry_blocks, single_entries
+from falsezero.models.bmf.likelihoods import Likelihood
+from falsezero.models.bmf.split_merge import split_merge
+from falsezero.models.bmf.state import (
+    Cells,
+    Features,
+    Gamma,
+    Priors,
+    State,
+    draw_features,
+    gamma_log_density,
+    harmonic,
+)
+
+_FEW = 0.3
+"""Concentration at the start: chains grow into the table better than they shrink to it."""
+
+Move = Callable[[State, Cells, Likelihood, np.random.Generator], State]
+
+
+@dataclass(frozen=True)
+class Model:
+    """What is fixed before any data is seen."""
+
+    likelihood: Likelihood
+    fixed_rows: np.ndarray
+    """Known row features, the bias among them: rows x features."""
+    fixed_columns: np.ndarray
+    n_row_features: int = 0
+    """K of the finite model, 0 for the Indian buffet process."""
+    n_column_features: int = 0
+    priors: Priors = field(default_factory=Priors)
+    n_split_merge: int = 1
+    """Split or merge proposals of a sweep, on each side."""
+
+
+def draw_prior(model: Model, rng: np.random.Generator) -> State:
+    """Everything unknown from its prior."""
+    priors, draw = model.priors, lambda prior: rng.standard_gamma(prior[0]) / prior[1]
+    return draw_given(
+        model,
+        draw(priors.row_concentration),
+        draw(priors.column_concentration),
+        draw(priors.weight),
+        draw(priors.noise),
+        rng,
+    )
+
+
+def draw_given(
+    model: Model,
+    row_concentration: float,
+    column_concentration: float,
+    weight_scale: float,
+    precision: float,
+    rng: np.random.Generator,
+) -> State:
+    """Features and weights from their prior, given the hyperparameters."""
+    rows = draw_features(
+        len(model.fixed_rows), model.fixed_rows, model.n_row_features, row_concentration, rng
+    )
+    columns = draw_features(
+        len(model.fixed_columns),
+        model.fixed_columns,
+        model.n_column_features,
+        column_concentration,
+        rng,
+    )
+    shape = rows.on.shape[1], columns.on.shape[1]
+    weights = model.likelihood.prior_weights(shape, weight_scale, rng)
+    return State(rows, columns, weights, weight_scale, precision)
+
+
+def sweep(state: State, cells: Cells, model: Model, rng: np.random.Generator) -> State:
+    """Every move once: features of both sides, weights, hyperparameters."""
+    state = _on_both_sides([single_entries, entry_blocks], state, cells, model, rng)
+    state = _on_both_sides([births_and_deaths], state, cells, model, rng)
+    whole = model.likelihood.completed(state, cells, rng)
+    state = _on_both_sides([split_merge] * model.n_split_merge, state, whole, model, rng)
+    state = state._replace(weights=model.likelihood.draw_weights(state, whole, rng))
+    return with_log_joint(draw_hyperparameters(state, cells, model, rng), cells, model)
+
+
+def _on_both_sides(
+    moves: list[Move], state: State, cells: Cells, model: Model, rng: np.random.Generator
+) -> State:
+    for move in moves:
+        for table in (cells, cells.flipped):
+            if move is not births_and_deaths or not state.rows.finite:
+                state = move(state, table, model.likelihood, rng)
+            state = state.flipped()
+    return state
+
+
+def draw_hyperparameters(
+    state: State, cells: Cells, model: Model, rng: np.random.Generator
+) -> State:
+    """Concentrations, weight scale and noise precision from their conditionals (section 3.1)."""
+    priors, likelihood = model.priors, model.likelihood
+    state = state._replace(
+        rows=_with_concentration(state.rows, priors.row_concentration, rng),
+        columns=_with_concentration(state.columns, priors.column_concentration, rng),
+        weight_scale=likelihood.draw_scale(state.weights, priors.weight, rng),
+    )
+    return state._replace(precision=likelihood.draw_precision(state, cells, priors.noise, rng))
+
+
+def _with_concentration(features: Features, prior: Gamma, rng: np.random.Generator) -> Features:
+    """A new concentration: a gamma, given (in the finite model) the biases pi_k.
+
+    Given alpha, log pi_k is drawn from Beta(alpha / K + n_k, 1 + I - n_k), on the log scale because
+    alpha / K may be tiny; given pi, alpha is gamma again since beta is 1.
+    """
+    n, shape, rate = len(features.on), *prior
+    if features.finite:
+        ones, zeros = features.mass + features.counts, 1 + n - features.counts
+        # A gamma with a small shape is one with a larger shape times a power of a uniform.
+        log_ones = np.log(rng.standard_gamma(ones + 1)) + np.log(rng.random(len(ones))) / ones
+        log_zeros = np.log(rng.standard_gamma(zeros))
+        log_bias = log_ones - np.logaddexp(log_ones, log_zeros)
+        shape, rate = shape + features.finite, rate - float(log_bias.mean())
+    else:
+        shape, rate = shape + features.learnt.shape[1], rate + harmonic(n)
+    # Kept away from zero, where alpha / K would vanish and logarithms fail.
+    return features._replace(concentration=max(float(rng.standard_gamma(shape) / rate), 1e-12))
+
+
+def with_log_joint(state: State, cells: Cells, model: Model) -> State:
+    """Fill in the log likelihood and the log joint density."""
+    likelihood, priors = model.likelihood, model.priors
+    log_likelihood = likelihood.total(state, cells)
+    log_prior = state.rows.log_prior() + state.columns.log_prior()
+    log_prior += likelihood.weight_log_prior(state.weights, state.weight_scale)
+    log_prior += gamma_log_density(state.rows.concentration, priors.row_concentration)
+    log_prior += gamma_log_density(state.columns.concentration, priors.column_concentration)
+    log_prior += gamma_log_density(state.weight_scale, priors.weight)
+    if likelihood.table_kind == "real":
+        log_prior += gamma_log_density(state.precision, priors.noise)
+    return state._replace(log_likelihood=log_likelihood, log_joint=log_likelihood + log_prior)
+
+
+class Nothing(NamedTuple):
+    """Row quantities: none, because a sweep needs rows and columns at once."""
+
+
+class Joint(NamedTuple):
+    """The log joint density of a state."""
+
+    log_joint: float
+
+
+class SamplerSteps:
+    """The sampler as the engine wants it: the whole table is one block, a sweep one global step."""
+
+    state_params: dict[str, int | None] = {}
+    local_params: dict[str, int | None] = {}
+
+    def __init__(self, model: Model, cells: Cells):
+        self.model = model
+        self.cells = cells
+
+    def init(self, blocks: Blocks, rng: np.random.Generator) -> tuple[State, list[Nothing]]:
+        """Few features, and weights, from the prior (section 4.1); the weights fitted once."""
+        state = draw_given(self.model, _FEW, _FEW, 1.0, 1.0, rng)
+        weights = self.model.likelihood.draw_weights(state, self.cells, rng)
+        state = with_log_joint(state._replace(weights=weights), self.cells, self.model)
+        return state, [Nothing()]
+
+    def local_step(
+        self, block: Block, local: Nothing, state: State, rng: Any
+    ) -> tuple[Nothing, Joint]:
+        """Nothing to do by block but to report the log joint."""
+        return local, Joint(state.log_joint)
+
+    def global_step(self, stats: Joint, state: State, rng: np.random.Generator) -> State:
+        """One sweep."""
+        return sweep(state, self.cells, self.model, rng)
+
+    def objective(self, stats: Joint, state: State) -> float:
+        """Log joint density."""
+        return stats.log_joint
+
+    def project(self, trial: Point, reference: Point) -> Point:
+        """A sampler is never extrapolated."""
+        return trial

@@ -1,0 +1,256 @@
+"""The Aspect Bernoulli model: every zero and every one has its cause.
+
+E. Bingham, A. Kabán and M. Fortelius, "The aspect Bernoulli model: multiple causes of presences
+and absences", Pattern Analysis and Applications 12 (2009). Equation numbers are that paper's; its
+observations n are our rows, its attributes t our columns.
+"""
+
+from __future__ import annotations
+
+from numbers import Real
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from falsezero.base.criteria import InformationCriteria
+from falsezero.base.estimator import Interval, StrOptions
+from falsezero.data.blocks import Block, Blocks
+from falsezero.inference.contract import Fit, Point
+from falsezero.models.convex.family import (
+    NEARER,
+    Components,
+    ConvexModel,
+    RowWeights,
+    cut_rows,
+    floor_of,
+    fused_pass,
+    is_worth_sparse,
+    log_likelihood,
+    normalise_rows,
+    renewed_rows,
+    uniform_rows,
+    within,
+)
+from falsezero.models.convex.sparse import SparseSteps
+
+__all__ = ["AspectBernoulli"]
+
+
+_NEAR_A_ROW = 0.6
+
+
+class _Statistics(NamedTuple):
+    """Additive over blocks: expected ones and zeros of each component and column."""
+
+    ones: np.ndarray
+    zeros: np.ndarray
+    log_likelihood: float
+    log_prior: float
+
+
+class ExactSteps:
+    """EM over every cell (eqs. 4-6 in the form of eqs. 9-11).
+
+    The E-step is never written out: with U = X / P and V = (1 - X) / (1 - P), the expected counts
+    are a (W'U) and (1 - a) (W'V), and a row's are w (U a' + V (1 - a)'). Both M-steps use the same
+    E-step, so the likelihood cannot fall. `prior` pseudo-observations at the column's own mean,
+    spread evenly over the components in each row, make it a posterior.
+    """
+
+    state_params = {"components": 0}
+    local_params = {"weights": 1}
+
+    def __init__(self, n_components: int, blocks: Blocks, prior: float = 0.0):
+        self.n_components = n_components
+        self.prior = prior
+        total, observed = blocks.column_counts
+        self.column_mean = ((total + 0.5) / (observed + 1)).astype(blocks.dtype)
+        self.floor = floor_of(blocks.dtype)
+
+    def init(self, blocks: Blocks, rng: np.random.Generator) -> tuple[Components, list[RowWeights]]:
+        """Weights uniform on the simplex; components half-way between a row and noise.
+
+        Starting each component near some row of the table finds better optima, and phantoms more
+        surely, than the uniform noise of the paper.
+        """
+        n_rows, n_columns = blocks.shape
+        weights = rng.dirichlet(np.ones(self.n_components), size=n_rows)
+        picked = rng.choice(n_rows, self.n_components, replace=self.n_components > n_rows)
+        rows = blocks.dense_rows(picked)
+        rows = np.where(np.isnan(rows), self.column_mean, rows)
+        noise = 2 * rng.random((self.n_components, n_columns)) * self.column_mean
+        components = _NEAR_A_ROW * rows + (1 - _NEAR_A_ROW) * noise.clip(max=1.0)
+        return self.clip(components.astype(blocks.dtype)), cut_rows(weights, blocks)
+
+    def local_step(
+        self, block: Block, local: RowWeights, state: Components, rng: Any
+    ) -> tuple[RowWeights, _Statistics]:
+        """Eq. 9 for the rows of a block, and their share of eqs. 10-11."""
+        w = local.weights
+        ones, zeros, row_stat, log_likelihood = fused_pass(block, w, state.components)
+        share = self.prior / self.n_components
+        log_prior = share * float(np.log(w).sum()) if share else 0.0
+        new = renewed_rows(block, w, row_stat, share)
+        return RowWeights(new), _Statistics(ones, zeros, log_likelihood, log_prior)
+
+    def global_step(self, stats: _Statistics, state: Components, rng: Any) -> Components:
+        """Eqs. 10-11: the share of ones among what each component is responsible for."""
+        a = state.components
+        ones = a * stats.ones + self.prior * self.column_mean
+        zeros = (1 - a) * stats.zeros + self.prior * (1 - self.column_mean)
+        total = ones + zeros
+        new = np.divide(ones, total, out=a.copy(), where=total > 1e-30)
+        return self.clip(new)
+
+    def objective(self, stats: _Statistics, state: Components) -> float:
+        """Log likelihood (eq. 8), with the log prior where there is one."""
+        return stats.log_likelihood + stats.log_prior + self.log_prior(state.components)
+
+    def log_prior(self, a: np.ndarray) -> float:
+        """Log density of the pseudo-observations under the components, up to a constant."""
+        if not self.prior:
+            return 0.0
+        mean = self.column_mean
+        return self.prior * float((mean * np.log(a) + (1 - mean) * np.log1p(-a)).sum())
+
+    def project(self, trial: Point, reference: Point) -> Point:
+        """Components into (0, 1), weights onto the simplex, neither much nearer the edge."""
+        a = within(trial.state.components, reference.state.components)
+        rows = [
+            RowWeights(normalise_rows(np.maximum(t.weights, NEARER * r.weights)))
+            for t, r in zip(trial.local, reference.local, strict=True)
+        ]
+        return Point(self.clip(a), rows)
+
+    def clip(self, components: np.ndarray) -> Components:
+        """Components no nearer to 0 and 1 than their precision can tell."""
+        return Components(np.clip(components, self.floor, 1 - self.floor))
+
+
+class AspectBernoulli(InformationCriteria, ConvexModel):
+    """Which zeros are real? Convex Bernoulli factors by maximum likelihood.
+
+    Every cell has its own cause: row n picks component k with probability w_nk (`row_weights_`),
+    and component k makes a one in column t with probability a_kt (`components_`), so that
+    p(x_nt = 1) = sum_k w_nk a_kt with weights on the simplex. Where some zeros are omissions, a
+    component that makes zeros only appears by itself (a "white phantom"); see
+    `falsezero.find_phantoms`.
+
+    Parameters
+    ----------
+    n_components : int, default=5
+        Number of components K, phantoms included.
+    solver : {"auto", "exact", "sparse"}, default="auto"
+        "exact" is the paper's EM over every cell; "sparse" visits the ones and the few zeros that
+        are nearly ones, and takes all others from Gram matrices; "auto" chooses by the table.
+    prior : float, default=0.0
+        Weight of a prior in pseudo-observations: each component is drawn towards the column means
+        and each row towards equal weights. 0 is maximum likelihood.
+    max_iter, tol : int and float
+        Stop after `max_iter` iterations, or when the objective gains less than ``tol`` of itself
+        an iteration.
+    n_init : int, default=1
+        Number of random starts; the best is kept.
+    acceleration : {"squarem", None}, default="squarem"
+        Whether to take longer strides between EM steps; the objective never falls either way.
+    binarize : float or None, default=None
+        Values above become ones. With None, anything but zeros and ones is refused.
+    checkpoint : path or None
+        A file that lets an interrupted fit go on where it was.
+    callback : callable or None
+        Called with every row of the history; returning True stops the fit.
+    n_jobs : int or None
+        Threads; the answer does not depend on it.
+    random_state : int, Generator, RandomState or None
+    verbose : int
+        1 shows a progress bar, 2 a line an iteration.
+
+    Attributes
+    ----------
+    components_ : array of shape (n_components, n_columns)
+        Probability of a one, a_kt; components are ordered by their total weight, largest first.
+    row_weights_ : array of shape (n_rows, n_components)
+        Weights of the training rows, s_kn of the paper.
+    log_likelihood_ : float
+        Exact log likelihood of the training table.
+    objective_ : float
+        What was maximised: the log likelihood, with the log prior where `prior` is not 0.
+    history_ : list of dict
+        One row an iteration: objective, seconds, what was done.
+    converged_, n_iter_ : bool, int
+    n_features_in_, feature_names_in_ : int, array
+
+    Examples
+    --------
+    >>> from falsezero.datasets import make_aspect_bernoulli
+    >>> table = make_aspect_bernoulli(200, 30, 3, random_state=0).table
+    >>> model = AspectBernoulli(n_components=3, n_init=3, random_state=0).fit(table)
+    >>> model.components_.shape, model.row_weights_.shape
+    ((3, 30), (200, 3))
+    """
+
+    _parameter_constraints = {
+        **ConvexModel._parameter_constraints,
+        "solver": [StrOptions({"auto", "exact", "sparse"})],
+        "prior": [Interval(Real, 0, None, closed="left")],
+        "acceleration": [StrOptions({"squarem"}), None],
+    }
+
+    def __init__(
+        self,
+        n_components: int = 5,
+        *,
+        solver: str = "auto",
+        prior: float = 0.0,
+        max_iter: int = 1000,
+        tol: float = 1e-7,
+        n_init: int = 1,
+        acceleration: str | None = "squarem",
+        binarize: float | None = None,
+        checkpoint: Any = None,
+        callback: Any = None,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ):
+        self.n_components = n_components
+        self.solver = solver
+        self.prior = prior
+        self.max_iter = max_iter
+        self.tol = tol
+        self.n_init = n_init
+        self.acceleration = acceleration
+        self.binarize = binarize
+        self.checkpoint = checkpoint
+        self.callback = callback
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def _steps(self, blocks: Blocks) -> ExactSteps | SparseSteps:
+        exact = ExactSteps(self.n_components, blocks, self.prior)
+        if self.solver == "sparse" or (self.solver == "auto" and is_worth_sparse(blocks)):
+            return SparseSteps(exact)
+        return exact
+
+    def _start_rows(self, blocks: Blocks) -> Point:
+        rows = uniform_rows(blocks, self.n_components)
+        steps = self._steps(blocks)
+        if isinstance(steps, SparseSteps):
+            return Point(Components(self.components_.astype(float)), steps.cold(rows))
+        # Rows may come in single precision to a model that was fitted in double.
+        return Point(steps.clip(self.components_.astype(blocks.dtype)), rows)
+
+    def _adopt(self, fit: Fit, blocks: Blocks) -> None:
+        weights = np.concatenate([part.weights for part in fit.local])
+        order = np.argsort(-weights.sum(axis=0), kind="stable")
+        self.components_ = fit.state.components[order]
+        self.row_weights_ = weights[:, order]
+        self.log_likelihood_ = log_likelihood(blocks, weights, fit.state.components)
+        self.n_observed_ = blocks.n_observed
+
+    @property
+    def n_parameters_(self) -> int:
+        """Free parameters of the fit, T K + (K - 1) N (eq. 26)."""
+        n_components, n_columns = self.components_.shape
+        return n_columns * n_components + (n_components - 1) * len(self.row_weights_)

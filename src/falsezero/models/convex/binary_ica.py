@@ -1,0 +1,215 @@
+"""Binary independent component analysis: convex Bernoulli factors with Beta sources.
+
+A. Kabán and E. Bingham, "Factorisation and denoising of 0-1 data: a variational approach",
+Neurocomputing 71 (2008). Equation numbers are that paper's; its instances t are our rows, its
+features n our columns.
+"""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from falsezero.backends import workers
+from falsezero.base.estimator import Interval, StrOptions
+from falsezero.data.blocks import Blocks
+from falsezero.inference.contract import Fit, Point, Steps
+from falsezero.inference.prune import prune
+from falsezero.models.convex.family import ConvexModel, is_worth_sparse, uniform_rows
+from falsezero.models.convex.variational import EXTINCT_CELLS, VariationalBayes, VariationalEM
+from falsezero.models.convex.variational_sparse import SparseBayes, SparseEM, exact_bound
+
+__all__ = ["BinaryICA"]
+
+_BLOCK_CELLS = 262144
+
+
+class BinaryICA(ConvexModel):
+    """Which zeros are real, and how sure are we? Convex Bernoulli factors with Beta sources.
+
+    The likelihood is that of `AspectBernoulli`: row t picks component k with probability a_tk and
+    component k makes a one in column n with probability b_kn. Here every b_kn has a Beta prior and
+    with ``inference="vb"`` every row of weights a Dirichlet prior, and what is learnt are their
+    posteriors. That gives three things that maximum likelihood does not: uncertainty of components
+    and weights, a bound on the evidence that judges the number of components (`evidence_`), and
+    superfluous components that die by themselves (`extinct_`).
+
+    How many components? `evidence_` of "vb" is safe where most rows have one main cause. The
+    factorised posterior makes it too low where rows mix heavily, the more so the more components
+    there are, so it then prefers too few; there, compare held-out cells
+    (``falsezero.select(..., criterion="cells")``, any size) or the annealed estimate of the exact
+    evidence (`falsezero.log_evidence`, for tables up to some 10 000 cells). The bound of "em" does
+    not judge the number of components: its weights are free parameters.
+
+    Parameters
+    ----------
+    n_components : int, default=5
+        Number of components K, phantoms included.
+    inference : {"vb", "em"}, default="vb"
+        "vb" is variational Bayes (appendix B), "em" variational EM with free weights (eqs. 8-12).
+    solver : {"auto", "exact", "sparse"}, default="auto"
+        "exact" visits every cell; "sparse" visits the ones and the few zeros that are nearly ones,
+        and takes all others from Gram matrices; "auto" chooses by the table.
+    alpha0, beta0 : float, default=0.5
+        Beta prior of the sources (eq. 3).
+    gamma0 : float, default=1.0
+        Dirichlet prior of the weights of a row; below 1 it favours few components a row.
+    prune : bool, default=False
+        Whether to try, once the fit has settled, to do without each component and keep what the
+        evidence gains by. Superfluous components then go extinct where the priors let them: that
+        takes a `gamma0` of about 0.2 or less, as a Dirichlet(1) prior wants all components used.
+    inner_iter : int, default=1
+        How many times the rows are renewed before the sources are renewed once (solver "exact").
+    max_iter, tol : int and float
+        Stop after `max_iter` iterations, or when the objective gains less than ``tol`` of itself
+        an iteration.
+    n_init : int, default=1
+        Number of random starts; the one with the best evidence is kept.
+    acceleration : {"squarem", None}, default="squarem"
+        Whether to take longer strides between steps; the objective never falls either way.
+    binarize : float or None, default=None
+        Values above become ones. With None, anything but zeros and ones is refused.
+    checkpoint : path or None
+        A file that lets an interrupted fit go on where it was.
+    callback : callable or None
+        Called with every row of the history; returning True stops the fit.
+    n_jobs : int or None
+        Threads; the answer does not depend on it.
+    random_state : int, Generator, RandomState or None
+    verbose : int
+        1 shows a progress bar, 2 a line an iteration.
+
+    Attributes
+    ----------
+    components_ : array of shape (n_components, n_columns)
+        Posterior mean of b_kn; components are ordered by their total weight, largest first.
+    alpha_, beta_ : array of shape (n_components, n_columns)
+        Beta posterior of b_kn.
+    row_weights_ : array of shape (n_rows, n_components)
+        Posterior mean of the weights of the training rows ("em": their estimates).
+    gamma_ : array of shape (n_rows, n_components)
+        Dirichlet posterior of the weights of the training rows ("vb" only).
+    evidence_ : float
+        Bound on the log evidence, eq. B.1 ("em": eq. 6), exact whatever the solver.
+    extinct_ : array of int
+        Components whose posterior has fallen back to the prior: they explain less than one cell.
+    history_ : list of dict
+        One row an iteration: objective, seconds, what was done.
+    objective_, converged_, n_iter_ : float, bool, int
+    n_features_in_, feature_names_in_ : int, array
+
+    Examples
+    --------
+    Three causes, and room for two more than there are. The prior says that few causes make a row:
+
+    >>> from falsezero.datasets import make_aspect_bernoulli
+    >>> table = make_aspect_bernoulli(
+    ...     200, 30, 3, concentration=0.05, shape=(0.5, 0.5), random_state=0).table
+    >>> model = BinaryICA(5, gamma0=0.2, prune=True, n_init=3, random_state=0).fit(table)
+    >>> model.extinct_
+    array([3, 4])
+    """
+
+    _parameter_constraints = {
+        **ConvexModel._parameter_constraints,
+        "inference": [StrOptions({"vb", "em"})],
+        "solver": [StrOptions({"auto", "exact", "sparse"})],
+        "alpha0": [Interval(Real, 0, None, closed="neither")],
+        "beta0": [Interval(Real, 0, None, closed="neither")],
+        "gamma0": [Interval(Real, 0, None, closed="neither")],
+        "prune": ["boolean"],
+        "inner_iter": [Interval(Integral, 1, None, closed="left")],
+        "acceleration": [StrOptions({"squarem"}), None],
+    }
+
+    def __init__(
+        self,
+        n_components: int = 5,
+        *,
+        inference: str = "vb",
+        solver: str = "auto",
+        alpha0: float = 0.5,
+        beta0: float = 0.5,
+        gamma0: float = 1.0,
+        prune: bool = False,
+        inner_iter: int = 1,
+        max_iter: int = 1000,
+        tol: float = 1e-7,
+        n_init: int = 1,
+        acceleration: str | None = "squarem",
+        binarize: float | None = None,
+        checkpoint: Any = None,
+        callback: Any = None,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ):
+        self.n_components = n_components
+        self.inference = inference
+        self.solver = solver
+        self.alpha0 = alpha0
+        self.beta0 = beta0
+        self.gamma0 = gamma0
+        self.prune = prune
+        self.inner_iter = inner_iter
+        self.max_iter = max_iter
+        self.tol = tol
+        self.n_init = n_init
+        self.acceleration = acceleration
+        self.binarize = binarize
+        self.checkpoint = checkpoint
+        self.callback = callback
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def _block_rows(self, values: Any) -> int | None:
+        # The general pass stays in cache whatever the block, so blocks had better be few.
+        return None if sparse.issparse(values) else max(64, _BLOCK_CELLS // values.shape[1])
+
+    def _steps(self, blocks: Blocks) -> Steps:
+        is_sparse = self.solver == "sparse" or (self.solver == "auto" and is_worth_sparse(blocks))
+        return self._variational(blocks, is_sparse)
+
+    def _variational(self, blocks: Blocks, is_sparse: bool) -> Any:
+        shapes = (self.alpha0, self.beta0)
+        if self.inference == "em":
+            em = SparseEM if is_sparse else VariationalEM
+            return em(self.n_components, blocks, shapes, self.inner_iter)
+        vb = SparseBayes if is_sparse else VariationalBayes
+        return vb(self.n_components, blocks, shapes, self.gamma0, self.inner_iter)
+
+    def _optimise(self, blocks: Blocks) -> Fit:
+        fit = super()._optimise(blocks)
+        if not self.prune:
+            return fit
+        steps: Any = self._steps(blocks)
+        with workers(self.n_jobs, len(blocks)) as run:
+            return prune(steps, blocks, fit, run, max_iter=self.max_iter, tol=self.tol)
+
+    def _start_rows(self, blocks: Blocks) -> Point:
+        steps: Any = self._steps(blocks)
+        ones, zeros = self.alpha_ - self.alpha0, self.beta_ - self.beta0
+        uniform = np.concatenate([part.weights for part in uniform_rows(blocks, len(ones))])
+        return Point(steps.sources(ones, zeros), steps.rows(uniform, blocks))
+
+    def _weights(self, local: Any) -> np.ndarray:
+        if self.inference == "em":
+            return local.weights
+        return local.counts / local.counts.sum(axis=1, keepdims=True)
+
+    def _adopt(self, fit: Fit, blocks: Blocks) -> None:
+        weights = np.concatenate([self._weights(part) for part in fit.local])
+        order = np.argsort(-weights.sum(axis=0), kind="stable")
+        self.row_weights_ = weights[:, order]
+        self.alpha_, self.beta_ = fit.state.alpha[order], fit.state.beta[order]
+        self.components_ = self.alpha_ / (self.alpha_ + self.beta_)
+        self.__dict__.pop("gamma_", None)
+        if self.inference == "vb":
+            self.gamma_ = np.concatenate([part.counts for part in fit.local])[:, order]
+        steps = self._variational(blocks, is_sparse=False)
+        self.evidence_ = exact_bound(steps, blocks, Point(fit.state, fit.local))
+        self.extinct_ = np.flatnonzero(steps.cells(fit.state)[order] < EXTINCT_CELLS)

@@ -1,0 +1,153 @@
+"""What the convex Bernoulli family shares: p(x_nt = 1) = sum_k w_nk f_kt, w_n on the simplex."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from falsezero.base.empirical_bayes import EmpiricalBayes
+from falsezero.base.estimator import FactorModel
+from falsezero.data.blocks import Block, Blocks
+from falsezero.kernels.convex import (
+    ConvexStatistics,
+    convex_log_likelihood,
+    convex_pass,
+    onto_simplex,
+)
+
+NEARER = 0.3
+"""A stride may take a probability this much nearer to 0 or 1 than plain steps did, not further:
+multiplicative updates cannot leave the edge again."""
+
+
+class RowWeights(NamedTuple):
+    """Row quantities of a block: weights of the components, one row each."""
+
+    weights: np.ndarray
+
+
+class Components(NamedTuple):
+    """The shared state: probability of a one for each component and column."""
+
+    components: np.ndarray
+
+
+def floor_of(dtype: Any) -> float:
+    """Smallest probability a component may give: it keeps every quotient of a pass finite."""
+    return 1e-12 if np.dtype(dtype) == np.float64 else 1e-6
+
+
+def fused_pass(
+    block: Block, weights: np.ndarray, ones: np.ndarray, zeros: np.ndarray | None = None
+) -> ConvexStatistics:
+    """`convex_pass` tile by tile, so that a sparse block is never dense as a whole."""
+    if isinstance(block.values, np.ndarray):
+        # The pass takes few rows at a time by itself.
+        return convex_pass(block.codes, weights, ones, zeros)
+    total: ConvexStatistics | None = None
+    row_stats = []
+    for tile in block.tiles():
+        w = weights[tile.start - block.start :][: tile.shape[0]]
+        part = convex_pass(tile.codes, w, ones, zeros)
+        row_stats.append(part.row_stat)
+        if total is None:
+            total = part
+            continue
+        np.add(total.ones, part.ones, out=total.ones)
+        np.add(total.zeros, part.zeros, out=total.zeros)
+        total = total._replace(log_likelihood=total.log_likelihood + part.log_likelihood)
+    assert total is not None
+    return total if len(row_stats) == 1 else total._replace(row_stat=np.concatenate(row_stats))
+
+
+def log_likelihood(blocks: Blocks, weights: np.ndarray, components: np.ndarray) -> float:
+    """Exact log likelihood of a table, every cell visited once."""
+    return sum(
+        convex_log_likelihood(tile.codes, weights[tile.rows], components)
+        for block in blocks
+        for tile in block.tiles()
+    )
+
+
+def uniform_rows(blocks: Blocks, n_components: int) -> list[RowWeights]:
+    """Equal weights on all components for every row."""
+    share = 1.0 / n_components
+    return [RowWeights(np.full((b.shape[0], n_components), share, blocks.dtype)) for b in blocks]
+
+
+def cut_rows(weights: np.ndarray, blocks: Blocks) -> list[RowWeights]:
+    """Row weights of the whole table, cut like its blocks."""
+    return [RowWeights(np.ascontiguousarray(weights[b.rows], blocks.dtype)) for b in blocks]
+
+
+def within(trial: np.ndarray, reference: np.ndarray) -> np.ndarray:
+    """Probabilities no more than `NEARER` times as close to 0 or 1 as the reference."""
+    return np.clip(trial, NEARER * reference, 1 - NEARER * (1 - reference))
+
+
+def faintest(dtype: Any) -> float:
+    """Smallest weight of a row: its square is still a normal number; others are slow to handle."""
+    return float(np.sqrt(np.finfo(dtype).tiny))
+
+
+def normalise_rows(weights: np.ndarray) -> np.ndarray:
+    """Make rows sum to one, with no weight below the faintest; changes and returns its argument."""
+    onto_simplex(weights, weights.dtype.type(faintest(weights.dtype)))
+    return weights
+
+
+def renewed_rows(
+    block: Block, weights: np.ndarray, row_stat: np.ndarray, share: float = 0.0
+) -> np.ndarray:
+    """Weights after an EM step, with `share` pseudo-observations of each component.
+
+    A row without any observed cell, and without a prior, keeps the weights that it has.
+    """
+    new = weights * row_stat
+    if share:
+        new += weights.dtype.type(share)
+    elif block.missing is not None:
+        new = np.where(block.observed[:, None] > 0, new, weights)
+    return normalise_rows(new)
+
+
+class ConvexModel(EmpiricalBayes, FactorModel):
+    """Estimator of the convex Bernoulli family: everything but how the parameters are learnt.
+
+    A member has, once fitted, `components_` (probability of a one for each component and column)
+    and `row_weights_` (the weights of the training rows).
+    """
+
+    def _weights(self, local: Any) -> np.ndarray:
+        return local.weights
+
+    def _expected(self, weights: np.ndarray) -> np.ndarray:
+        return np.clip(weights @ self.components_, 0, 1)
+
+    def cell_posterior(
+        self, block: Block, weights: np.ndarray, columns: Any = slice(None)
+    ) -> np.ndarray:
+        """Posterior over components for every cell of a block (Bingham et al., eq. 4).
+
+        `columns` says which columns of the table a block has that was cut to some of them.
+
+        Returns
+        -------
+        array of shape (n_components, n_rows, n_columns)
+            NaN where a cell was not observed. Hand over few rows at a time.
+        """
+        codes, components = block.codes, self.components_[:, None, columns]
+        one = weights.T[:, :, None] * components
+        zero = weights.T[:, :, None] * (1 - components)
+        joint = np.where(codes == 1, one, zero)
+        posterior = joint / np.maximum(joint.sum(axis=0), np.finfo(float).tiny)
+        return np.where(codes == 2, np.nan, posterior)
+
+
+def is_worth_sparse(blocks: Blocks) -> bool:
+    """Whether the sparse solver is likely to win: few ones, and a table too large to toy with."""
+    cells = blocks.shape[0] * blocks.shape[1]
+    is_sparse = all(sparse.issparse(block.values) for block in blocks)
+    return is_sparse and cells > 4_000_000 and blocks.nnz < 0.04 * cells

@@ -1,0 +1,397 @@
+"""Discrete PCA: topic models and count factorisation "done right statistically", in one class.
+
+W. Buntine, "Discrete Principal Components Analysis", slides of the workshop on Subspace, Latent
+Structure and Feature Selection, Bohinj, 2005. His documents i are our rows, his words j our
+columns. Slides are cited by their titles.
+"""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import _fit_context
+
+from falsezero.backends import workers
+from falsezero.base.estimator import Interval, StrOptions, spawn_seeds
+from falsezero.data.blocks import Blocks
+from falsezero.data.validate import check_table
+from falsezero.inference.chains import sample
+from falsezero.inference.contract import Fit, Steps
+from falsezero.inference.progress import progress
+from falsezero.models.discrete_pca.collapsed import CollapsedSteps, GroupCollapsedSteps
+from falsezero.models.discrete_pca.family import Family, Hyper, read_family
+from falsezero.models.discrete_pca.gibbs import DirectGibbsSteps, RowCollapsedSteps
+from falsezero.models.discrete_pca.mean_field import EMSteps, MeanFieldSteps
+from falsezero.models.discrete_pca.posterior import Posterior
+from falsezero.models.discrete_pca.uses import CountModel
+
+__all__ = ["DiscretePCA"]
+
+_SAMPLERS = ("gibbs", "collapsed_gibbs")
+
+
+class DiscretePCA(CountModel):
+    """Topics of counts: gamma-Poisson, Dirichlet-multinomial (LDA) and grouped counts.
+
+    Every row mixes components, every token (one unit of a count) comes from one of them: with
+    l_k ~ Gamma(alpha_k, beta_k) and theta_k a distribution over the columns of each group,
+
+    - "gamma-poisson" (GaP): w_j ~ Poisson(sum_k l_k theta_jk);
+    - "dirichlet-multinomial" (LDA, MPCA): m = l / sum l ~ Dirichlet(alpha) and each group of
+      columns is Multinomial(sum_k m_k theta_jk, L_g);
+    - "gamma-multinomial": one group may be Poisson with l, all others multinomial with m, and the
+      beta_k may differ.
+
+    NaN is refused: a multinomial count without one of its cells is no multinomial any more.
+
+    Parameters
+    ----------
+    n_components : int, default=10
+    model : {"dirichlet-multinomial", "gamma-poisson", "gamma-multinomial"}
+    groups : sequence, mapping or None
+        One group name a column (or column -> group). In "gamma-multinomial" the group "poisson" is
+        the Poisson block. None puts all columns into one group.
+    inference : {"mean_field", "em", "gibbs", "collapsed_gibbs"}
+        "mean_field" maximises a bound on the evidence, "em" finds the joint mode of weights and
+        Theta, "gibbs" draws (l, v, Theta) in turn, "collapsed_gibbs" draws v with the rest
+        marginalised. Samplers report means over the kept draws, not the last one.
+    collapse : {"all", "weights"}, default="all"
+        What "collapsed_gibbs" marginalises: weights and Theta, or the weights only (rows are then
+        sampled side by side without approximation).
+    alpha : float, array or None
+        Prior tokens of each component in a row; None stands for 50 / n_components, at most 0.5 (the
+        slides' value), and for the gammas' shape 0.5.
+    beta : float, array or None
+        Rate of the gammas; None starts where the prior expects rows of the mean length.
+    eta : float, default=0.05
+        Prior tokens of each column in a component (Dirichlet prior of Theta).
+    learn_alpha, learn_beta : bool or None
+        Whether the priors follow the data: by maximising the bound, or during the warm-up of a
+        sampler. None is True for `beta` of gammas that was not given, else False.
+    inner_iter : int, default=1
+        Mean field and EM: passes over the rows before Theta moves. 1 is the slides' mean field,
+        many is "with inner loop convergence".
+    warmup, n_draws, thin : int
+        Samplers: sweeps before anything is kept, how many draws are kept, and how far apart.
+    n_shards : int, default=1
+        "collapsed_gibbs": 1 is exact; more are sampled side by side on `n_jobs` threads, each
+        seeing the others' totals at the end of a phase. Shards decide the answer, threads do not.
+    learning_offset, learning_decay, total_samples
+        `partial_fit`: step t has weight (learning_offset + t)^-learning_decay, and a batch stands
+        for `total_samples` rows.
+    max_iter, tol, n_init
+        Mean field and EM: when to stop, and random starts (samplers: chains; the one with the
+        highest mean log joint probability is reported, diagnostics see all).
+    n_jobs, random_state, verbose, callback, checkpoint
+        As in every model of falsezero.
+
+    Attributes
+    ----------
+    components_ : array of shape (n_components, n_columns)
+        Theta, normalised within each group; components are ordered by their weight, largest first.
+    row_weights_ : array of shape (n_rows, n_components)
+        Expected m (or l) of the training rows.
+    alpha_, beta_ : arrays of shape (n_components,)
+    objective_ : float
+        The bound, the log joint mode, or the mean log joint probability of the kept draws.
+    word_shape_, n_batches_ : array of shape (n_columns, n_components), int
+        Mean field: the parameters of q(Theta), and how many batches `partial_fit` has seen since.
+    chains_ : list of dict
+        Samplers: what diagnostics need of each kept draw of each chain.
+    history_, converged_, n_iter_, n_features_in_, feature_names_in_
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> theta = np.repeat(np.eye(2), 5, axis=1) / 5
+    >>> counts = rng.poisson(30 * rng.dirichlet([0.3, 0.3], size=40) @ theta)
+    >>> model = DiscretePCA(2, alpha=0.3, random_state=0).fit(counts)
+    >>> bool((model.components_.max(axis=0) > 0.1).all())
+    True
+    """
+
+    _parameter_constraints = {
+        **CountModel._parameter_constraints,
+        "model": [StrOptions({"dirichlet-multinomial", "gamma-poisson", "gamma-multinomial"})],
+        "groups": ["array-like", dict, None],
+        "inference": [StrOptions({"mean_field", "em", *_SAMPLERS})],
+        "collapse": [StrOptions({"all", "weights"})],
+        "alpha": [Interval(Real, 0, None, closed="neither"), "array-like", None],
+        "beta": [Interval(Real, 0, None, closed="neither"), "array-like", None],
+        "eta": [Interval(Real, 0, None, closed="neither")],
+        "learn_alpha": ["boolean", None],
+        "learn_beta": ["boolean", None],
+        "inner_iter": [Interval(Integral, 1, None, closed="left")],
+        "warmup": [Interval(Integral, 0, None, closed="left")],
+        "n_draws": [Interval(Integral, 1, None, closed="left")],
+        "thin": [Interval(Integral, 1, None, closed="left")],
+        "n_shards": [Interval(Integral, 1, None, closed="left")],
+        "learning_offset": [Interval(Real, 1, None, closed="left")],
+        "learning_decay": [Interval(Real, 0, 1, closed="both")],
+        "total_samples": [Interval(Real, 0, None, closed="neither")],
+        "acceleration": [StrOptions({"squarem"}), None],
+    }
+    del _parameter_constraints["binarize"]
+
+    def __init__(
+        self,
+        n_components: int = 10,
+        *,
+        model: str = "dirichlet-multinomial",
+        groups: Any = None,
+        inference: str = "mean_field",
+        collapse: str = "all",
+        alpha: Any = None,
+        beta: Any = None,
+        eta: float = 0.05,
+        learn_alpha: bool | None = None,
+        learn_beta: bool | None = None,
+        inner_iter: int = 1,
+        warmup: int = 200,
+        n_draws: int = 20,
+        thin: int = 5,
+        n_shards: int = 1,
+        learning_offset: float = 10.0,
+        learning_decay: float = 0.7,
+        total_samples: float = 1e6,
+        max_iter: int = 300,
+        tol: float = 1e-5,
+        n_init: int = 1,
+        acceleration: str | None = None,
+        checkpoint: Any = None,
+        callback: Any = None,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ):
+        self.n_components = n_components
+        self.model = model
+        self.groups = groups
+        self.inference = inference
+        self.collapse = collapse
+        self.alpha = alpha
+        self.beta = beta
+        self.eta = eta
+        self.learn_alpha = learn_alpha
+        self.learn_beta = learn_beta
+        self.inner_iter = inner_iter
+        self.warmup = warmup
+        self.n_draws = n_draws
+        self.thin = thin
+        self.n_shards = n_shards
+        self.learning_offset = learning_offset
+        self.learning_decay = learning_decay
+        self.total_samples = total_samples
+        self.max_iter = max_iter
+        self.tol = tol
+        self.n_init = n_init
+        self.acceleration = acceleration
+        self.checkpoint = checkpoint
+        self.callback = callback
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    @classmethod
+    def from_components(
+        cls, components: Any, *, alpha: Any = None, beta: Any = 1.0, **params: Any
+    ) -> DiscretePCA:
+        """A model whose components are known, from another library or another day.
+
+        >>> model = DiscretePCA.from_components([[0.5, 0.5, 0.0], [0.0, 0.0, 1.0]], alpha=0.1)
+        >>> model.transform([[3, 2, 0]]).round(1)
+        array([[1., 0.]])
+        """
+        components = np.asarray(components, dtype=float)
+        model = cls(len(components), alpha=alpha, beta=beta, **params)
+        model.n_features_in_ = components.shape[1]
+        model.family_ = model._family(components.shape[1])
+        theta = model.family_.normalise(np.maximum(components.T, 1e-100))
+        model.components_ = np.ascontiguousarray(theta.T)
+        start = 0.5 if model.family_.gamma else min(0.5, 50.0 / len(components))
+        model.alpha_ = model._per_component("alpha", start if alpha is None else alpha)
+        model.beta_ = model._per_component("beta", beta)
+        return model
+
+    # -- the table ------------------------------------------------------------------------------
+
+    def _blocks(self, X: Any, reset: bool) -> Blocks:
+        """Sparse counts in blocks of many rows: every block's statistics are as large as Theta."""
+        name = type(self).__name__
+        values = check_table(self, X, kind=self._kind, reset=reset)
+        values = sparse.csr_array(values)
+        values.sort_indices()
+        if np.isnan(values.data).any():
+            raise ValueError(
+                f"Input contains NaN: {name} has no use for cells not observed (a multinomial "
+                "count without one of its cells is no multinomial); drop their rows or columns."
+            )
+        if self.inference in _SAMPLERS and (values.data != np.floor(values.data)).any():
+            raise ValueError(
+                f'{name} needs whole counts for inference="{self.inference}", but found '
+                f"{values.data[values.data != np.floor(values.data)][0]:g}; round them, or choose "
+                'inference="mean_field".'
+            )
+        n_rows, n_columns = values.shape
+        n_blocks = int(np.clip(values.nnz // (4 * n_columns), 1, 8))
+        if reset and self.inference == "collapsed_gibbs" and self.collapse == "all":
+            n_blocks = 1
+        return Blocks.cut(values, block_rows=-(-n_rows // n_blocks))
+
+    def _family(self, n_columns: int) -> Family:
+        names = getattr(self, "feature_names_in_", None)
+        return read_family(self.model, self.groups, n_columns, names)
+
+    def _priors(self, family: Family, blocks: Blocks) -> Hyper:
+        """alpha and beta as given, or as a start."""
+        k = self.n_components
+        start = 0.5 if family.gamma else min(0.5, 50.0 / k)
+        alpha = self._per_component("alpha", start if self.alpha is None else self.alpha)
+        total, _ = blocks.column_counts
+        counted = family.poisson if family.poisson.any() else slice(None)
+        length = max(float(total[counted].sum()) / blocks.shape[0], 1e-3)
+        beta = self._per_component("beta", alpha.sum() / length if self.beta is None else self.beta)
+        return Hyper(alpha, beta)
+
+    def _per_component(self, name: str, value: Any) -> np.ndarray:
+        values = np.atleast_1d(np.asarray(value, dtype=float))
+        if values.shape not in ((1,), (self.n_components,)) or not (values > 0).all():
+            raise ValueError(
+                f"{name}= needs one positive number or one per component ({self.n_components}), "
+                f"but is {value!r}."
+            )
+        return np.broadcast_to(values, (self.n_components,)).copy()
+
+    def _learns(self, family: Family) -> tuple[bool, bool]:
+        if self.inference == "em":
+            if self.learn_alpha or self.learn_beta:
+                raise ValueError(
+                    'inference="em" cannot learn alpha or beta: the joint density has no mode over '
+                    'them; choose inference="mean_field", or leave out learn_alpha=, learn_beta=.'
+                )
+            return False, False
+        beta = self.beta is None if self.learn_beta is None else self.learn_beta
+        return bool(self.learn_alpha), bool(beta and family.gamma)
+
+    # -- fitting --------------------------------------------------------------------------------
+
+    def _steps(self, blocks: Blocks) -> Steps:
+        family = self._family(blocks.shape[1])
+        hyper, learn = self._priors(family, blocks), self._learns(family)
+        if self.inference in ("mean_field", "em"):
+            kind = MeanFieldSteps if self.inference == "mean_field" else EMSteps
+            return kind(family, blocks, hyper, self.eta, self.inner_iter, learn)
+        kinds = {("gibbs", "all"): DirectGibbsSteps, ("gibbs", "weights"): DirectGibbsSteps}
+        kinds["collapsed_gibbs", "weights"] = RowCollapsedSteps
+        kinds["collapsed_gibbs", "all"] = GroupCollapsedSteps
+        return kinds[self.inference, self.collapse](
+            family, blocks, hyper, self.eta, self.warmup, learn
+        )
+
+    def _optimise(self, blocks: Blocks) -> Fit:
+        if self.inference not in _SAMPLERS:
+            return super()._optimise(blocks)
+        if self.checkpoint is not None:
+            raise ValueError(
+                f'checkpoint= is for inference="mean_field" and "em"; inference="{self.inference}" '
+                "cannot go on where it was."
+            )
+        fitted = [self._run_chain(blocks, seed) for seed in self._seeds()]
+        self.chains_ = [posterior.trace(history) for posterior, history in fitted]
+        means = [float(np.mean(chain["log_joint"])) for chain in self.chains_]
+        best = int(np.argmax(means))
+        posterior, history = fitted[best]
+        return Fit(posterior, [], means[best], history, True, len(history))
+
+    def _seeds(self) -> list[np.random.SeedSequence]:
+        return spawn_seeds(self.random_state, self.n_init)
+
+    def _run_chain(self, blocks: Blocks, seed: np.random.SeedSequence) -> Any:
+        """One chain; draws are added up as they come, never kept."""
+        exact = self.inference == "collapsed_gibbs" and self.collapse == "all"
+        sharded = exact and self.model != "gamma-multinomial"
+        parts = self.n_shards if sharded else len(blocks)
+        listeners = () if self.callback is None else (self.callback,)
+        sweeps = self.warmup + self.n_draws * self.thin
+        with workers(self.n_jobs, parts) as run, progress(self, self.verbose, sweeps) as show:
+            steps = self._collapsed(blocks, run) if sharded else self._steps(blocks)
+            posterior = Posterior(steps)
+            (chain,) = sample(
+                steps,
+                blocks,
+                [seed],
+                warmup=self.warmup,
+                draws=self.n_draws,
+                thin=self.thin,
+                record=posterior.add,
+                listeners=(*show, *listeners),
+            )
+        if not posterior.n_draws:
+            posterior.add(chain.last)
+        return posterior, chain.history
+
+    def _collapsed(self, blocks: Blocks, run: Any) -> CollapsedSteps:
+        family = self._family(blocks.shape[1])
+        hyper, learn = self._priors(family, blocks), self._learns(family)
+        return CollapsedSteps(
+            family, blocks, hyper, self.eta, self.warmup, learn, self.n_shards, run
+        )
+
+    def _adopt(self, fit: Fit, blocks: Blocks) -> None:
+        self.family_ = self._family(blocks.shape[1])
+        if isinstance(fit.state, Posterior):
+            theta, weights, hyper = fit.state.components, fit.state.row_weights, fit.state.hyper
+        else:
+            theta = self.family_.normalise(fit.state.shape)
+            weights = np.concatenate([self._weights(part) for part in fit.local])
+            hyper = fit.state.hyper
+        order = np.argsort(-weights.sum(axis=0), kind="stable")
+        self.components_ = np.ascontiguousarray(theta.T[order])
+        self.row_weights_ = weights[:, order]
+        self.alpha_, self.beta_ = hyper.alpha[order], hyper.beta[order]
+        # Nothing of an earlier fit by other means may stay behind.
+        for name in ("word_shape_", "n_batches_"):
+            self.__dict__.pop(name, None)
+        if self.inference not in _SAMPLERS:
+            self.__dict__.pop("chains_", None)
+        if self.inference == "mean_field":
+            self.word_shape_, self.n_batches_ = fit.state.shape[:, order], 0
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def partial_fit(self, X: Any, y: Any = None) -> Any:
+        """Learn from one batch of rows: stochastic mean field (Hoffman, Blei and Bach, 2010).
+
+        q(Theta) moves towards what it would be if `total_samples` rows were like the batch, by
+        ``(learning_offset + t) ** -learning_decay`` of the way at step t. Priors stay as given.
+        """
+        if self.inference != "mean_field":
+            raise ValueError(f'partial_fit needs inference="mean_field", not "{self.inference}".')
+        begun = hasattr(self, "word_shape_")
+        blocks = self._blocks(X, reset=not begun)
+        self.family_ = self._family(blocks.shape[1])
+        hyper = self._hyper if begun else self._priors(self.family_, blocks)
+        steps = MeanFieldSteps(self.family_, blocks, hyper, self.eta, inner=100)
+        if not begun:
+            state, _ = steps.init(blocks, np.random.default_rng(self._seeds()[0]))
+            self.word_shape_, self.n_batches_ = state.shape, 0
+            self.alpha_, self.beta_ = hyper
+        self.word_shape_ = self._towards(steps, blocks, hyper)
+        self.n_batches_ += 1
+        self.components_ = np.ascontiguousarray(self.family_.normalise(self.word_shape_).T)
+        return self
+
+    def _towards(self, steps: MeanFieldSteps, blocks: Blocks, hyper: Hyper) -> np.ndarray:
+        """The shapes of q(Theta) after one batch."""
+        state = steps.read_words(self.word_shape_, hyper)
+        with workers(self.n_jobs, len(blocks)) as run:
+            pairs = run(
+                lambda b: steps.local_step(b, steps.start_rows(b, hyper), state, None), blocks
+            )
+        words = sum(stats.words for _, stats in pairs) * state.factors
+        target = self.eta + words * (self.total_samples / blocks.shape[0])
+        stride = (self.learning_offset + self.n_batches_) ** -self.learning_decay
+        return ((1 - stride) * self.word_shape_ + stride * target).astype(blocks.dtype)

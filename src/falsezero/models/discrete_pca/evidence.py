@@ -1,0 +1,349 @@
+"""How probable is a row of counts, what else would it hold, and how many components are there?
+
+The slides' estimator of all three is the harmonic mean of likelihoods over Gibbs draws (slide
+"Estimating a good number of components"). It is unstable: it hears only of what the posterior
+visits. Better ones stand beside it: the left-to-right sampler and importance sampling for a row,
+annealed importance sampling for a whole table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+from scipy.special import gammaln, logsumexp
+from sklearn.base import clone
+
+from falsezero.backends import map_blocks
+from falsezero.base.estimator import spawn_seeds
+from falsezero.data.blocks import Blocks
+from falsezero.data.tidy import Tidy
+from falsezero.inference.chains import sample
+from falsezero.inference.engine import settle_rows
+from falsezero.kernels.collapsed_gibbs import log_rising
+from falsezero.kernels.topics import left_to_right, sweep_rows_collapsed
+from falsezero.models.discrete_pca.collapsed import CollapsedSteps
+from falsezero.models.discrete_pca.family import Family, Hyper
+from falsezero.models.discrete_pca.gibbs import DirectGibbsSteps, Drawn, Tokens, random_state_of
+from falsezero.models.discrete_pca.rows import KnownTheta, token_log_likelihood
+
+__all__ = ["compare_components", "log_evidence", "log_what_if", "row_log_likelihood"]
+
+_WIDER = 0.7
+
+
+def _rng(random_state: Any) -> np.random.Generator:
+    return np.random.default_rng(spawn_seeds(random_state, 1)[0])
+
+
+def _whole(model: Any, X: Any, reset: bool = False) -> sparse.csr_array:
+    """The counts of a table, checked, in one piece."""
+    if not hasattr(model, "_family"):
+        raise TypeError(
+            f"These estimators know the priors of DiscretePCA only; {type(model).__name__} has "
+            "score_samples for rows, and select(criterion='rows') asks every model the same."
+        )
+    blocks = model._blocks(X, reset=reset)
+    return sparse.csr_array(sparse.vstack([b.csr for b in blocks], format="csr"))
+
+
+def _row_constants(family: Family, values: sparse.csr_array) -> np.ndarray:
+    """log of L_g! / prod w_j!, row by row."""
+    rows = np.repeat(np.arange(values.shape[0]), np.diff(values.indptr))
+    constant = -np.bincount(rows, gammaln(values.data + 1), minlength=values.shape[0])
+    for g in range(len(family.names)):
+        inside = (family.groups == g) & ~family.poisson
+        if inside.any():
+            constant = constant + gammaln(np.asarray(values @ inside.astype(float)) + 1)
+    return constant
+
+
+def _log_given(model: Any, values: sparse.csr_array, weights: np.ndarray) -> np.ndarray:
+    """log p(w | l), row by row (slide "Likelihood with Components")."""
+    family = model.family_
+    log_p = token_log_likelihood(values, weights, model.components_)
+    if family.delta:
+        total = weights.sum(axis=1)
+        in_poisson = np.asarray(values @ family.poisson.astype(float))
+        log_p = log_p + in_poisson * np.log(total) - total
+    return log_p + _row_constants(family, values)
+
+
+def _row_draws(
+    model: Any, values: sparse.csr_array, n_draws: int, rng: np.random.Generator, warmup: int = 50
+) -> Iterator[np.ndarray]:
+    """Draws of l (or m) from each row's posterior under the learnt Theta, by direct Gibbs."""
+    blocks = Blocks.cut(values, block_rows=max(values.shape[0], 1))
+    steps = DirectGibbsSteps(model.family_, blocks, Hyper(model.alpha_, model.beta_), 1.0)
+    theta = np.maximum(np.ascontiguousarray(model.components_.T, dtype=float), 1e-100)
+    state = Drawn(theta, np.zeros_like(theta), steps.hyper, 0)
+    rows = steps.start_rows(blocks[0], rng)
+    for i in range(warmup + n_draws):
+        rows, _ = steps.local_step(blocks[0], rows, state, rng)
+        if i >= warmup:
+            yield rows.weights
+
+
+def row_log_likelihood(
+    model: Any,
+    X: Any,
+    method: str = "importance",
+    n_draws: int = 200,
+    random_state: Any = 0,
+) -> np.ndarray:
+    """log p(w | Theta, alpha, beta) of each row, its weights integrated out.
+
+    Parameters
+    ----------
+    model : fitted DiscretePCA
+    X : table of counts
+    method : {"importance", "left_to_right", "harmonic"}
+        "importance" draws weights from a widened mean-field posterior and is unbiased for every
+        model; "left_to_right" (Wallach et al., 2009; "dirichlet-multinomial" only) foretells each
+        token from those before it; "harmonic" is the slides' and is for comparison: it is too high
+        more often than not.
+    n_draws : int
+        Draws of weights a row; particles of the left-to-right sampler.
+    random_state : int, Generator, RandomState or None
+    """
+    values = _whole(model, X)
+    rng = _rng(random_state)
+    if method == "importance":
+        return _importance(model, values, n_draws, rng)
+    if method == "harmonic":
+        draws = _row_draws(model, values, n_draws, rng)
+        logs = np.stack([_log_given(model, values, weights) for weights in draws])
+        return np.log(n_draws) - logsumexp(-logs, axis=0)
+    if method != "left_to_right":
+        raise ValueError(
+            f'method={method!r} is unknown; choose "importance", "left_to_right" or "harmonic".'
+        )
+    if model.family_.gamma:
+        raise ValueError(
+            'method="left_to_right" is for model="dirichlet-multinomial"; choose "importance".'
+        )
+    return _left_to_right(model, values, n_draws, rng)
+
+
+def _left_to_right(
+    model: Any, values: sparse.csr_array, n_draws: int, rng: np.random.Generator
+) -> np.ndarray:
+    tokens = Tokens.of(values)
+    theta = np.ascontiguousarray(model.components_.T, dtype=float)
+    state = random_state_of(rng)
+    found = np.empty(values.shape[0])
+    for i in range(values.shape[0]):
+        words = rng.permutation(tokens.words[tokens.row_ptr[i] : tokens.row_ptr[i + 1]])
+        found[i] = left_to_right(words, theta, model.alpha_, n_draws, state)
+    return found + _row_constants(model.family_, values)
+
+
+def _importance(
+    model: Any, values: sparse.csr_array, n_draws: int, rng: np.random.Generator
+) -> np.ndarray:
+    """Mean of p(w | l) p(l) / q(l) over draws from q: mean field with fewer tokens behind it.
+
+    Every fifth draw comes from the prior, so that no weight can exceed five times p(w | l).
+    """
+    family, hyper = model.family_, Hyper(model.alpha_, model.beta_)
+    blocks = Blocks.cut(values, block_rows=max(values.shape[0], 1))
+    steps = KnownTheta(family, blocks, hyper)
+    point = steps.start(blocks, model.components_.T)
+    (local,) = settle_rows(steps, blocks, point, map_blocks, max_iter=200, tol=1e-7)
+    shape = hyper.alpha + _WIDER * (local.shape.astype(float) - hyper.alpha)
+    rate = hyper.beta + _WIDER * (local.rate.astype(float) - hyper.beta)
+    logs = np.empty((n_draws, values.shape[0]))
+    for i, log in enumerate(logs):
+        from_prior = i % 5 == 4
+        source = np.broadcast_to(hyper.alpha, shape.shape) if from_prior else shape
+        gammas = np.maximum(rng.standard_gamma(source), 1e-200)
+        scale = (hyper.beta if from_prior else rate) if family.gamma else gammas.sum(1)[:, None]
+        weights = gammas / scale
+        prior = _log_density(family, weights, *hyper)
+        proposal = _log_density(family, weights, shape, rate)
+        log[:] = _log_given(model, values, weights) + prior
+        log -= np.logaddexp(np.log(0.8) + proposal, np.log(0.2) + prior)
+    return logsumexp(logs, axis=0) - np.log(n_draws)
+
+
+def _log_density(family: Family, x: np.ndarray, shape: np.ndarray, rate: np.ndarray) -> np.ndarray:
+    """log density of a row's weights: gammas, or a Dirichlet."""
+    terms = (shape - 1) * np.log(x) - gammaln(shape)
+    if family.gamma:
+        return (terms + shape * np.log(rate) - rate * x).sum(axis=1)
+    return terms.sum(axis=1) + gammaln(shape.sum(axis=-1))
+
+
+def log_what_if(
+    model: Any, X: Any, more: Any, n_draws: int = 200, random_state: Any = 0
+) -> np.ndarray:
+    """log p(w+ | w) of each row: how probable are these further tokens, given those it has?
+
+    The mean of p(w+ | l) over draws of l given w (slide "Algorithm Issues, cont."). In a Poisson
+    block w+ is a second look of the same length.
+
+    Parameters
+    ----------
+    model : fitted DiscretePCA
+    X : table of counts
+        The tokens that each row has.
+    more : table of the same shape
+        The further tokens.
+    n_draws : int, default=200
+        Draws of weights a row.
+    random_state : int, Generator, RandomState or None
+    """
+    values = _whole(model, X)
+    further = _whole(model, more)
+    if values.shape != further.shape:
+        raise ValueError(
+            f"more= needs the rows and columns of X {values.shape}, but has shape {further.shape}."
+        )
+    draws = _row_draws(model, values, n_draws, _rng(random_state))
+    logs = np.stack([_log_given(model, further, weights) for weights in draws])
+    return logsumexp(logs, axis=0) - np.log(n_draws)
+
+
+class Evidence(NamedTuple):
+    """An estimate of log p(table | K)."""
+
+    log_evidence: float
+    error: float
+    """Its standard error over chains; infinite for a single chain."""
+
+
+def log_evidence(
+    model: Any,
+    X: Any,
+    method: str = "annealed",
+    n_steps: int = 500,
+    n_chains: int = 4,
+    random_state: Any = 0,
+) -> Evidence:
+    """log p(w_1, ..., w_I | alpha, beta, K) of a whole table, Theta and all weights integrated out.
+
+    Parameters
+    ----------
+    model : DiscretePCA, fitted or not
+        Its settings are what is judged; nothing of a fit is used but `alpha_` and `beta_`.
+    X : table of counts
+    method : {"annealed", "harmonic"}
+        "annealed" importance sampling (Neal, 2001) goes from the prior of v to its posterior in
+        `n_steps` sweeps, once a chain; its mean is unbiased on the natural scale. "harmonic" is
+        the slides', over `n_steps` draws of the collapsed sampler after as many of warm-up.
+    n_steps, n_chains : int
+        Sweeps of a chain, and chains; longer chains are worth more than many.
+    random_state : int, Generator, RandomState or None
+    """
+    fitted = hasattr(model, "alpha_")
+    # What is learnt at the door (names, number of columns) must not make a model look fitted.
+    model = model if fitted else clone(model)
+    values = _whole(model, X, reset=not fitted)
+    blocks = Blocks.cut(values, block_rows=values.shape[0])
+    family = model._family(blocks.shape[1])
+    hyper = Hyper(model.alpha_, model.beta_) if fitted else model._priors(family, blocks)
+    if family.gamma and (len(family.names) > 1 or np.ptp(hyper.beta) > 1e-9 * hyper.beta[0]):
+        raise ValueError(
+            'log_evidence needs model="dirichlet-multinomial", or "gamma-poisson" with one beta '
+            "for all components (beta=, learn_beta=False)."
+        )
+    steps = CollapsedSteps(family, blocks, hyper, model.eta)
+    seeds = spawn_seeds(random_state, n_chains)
+    if method == "harmonic":
+        logs = [_harmonic(steps, blocks, seed, n_steps) for seed in seeds]
+    elif method == "annealed":
+        rest = _log_lengths(family, hyper, steps) + steps.constant
+        logs = [rest + _anneal(steps, blocks, np.random.default_rng(s), n_steps) for s in seeds]
+    else:
+        raise ValueError(f'method={method!r} is unknown; choose "annealed" or "harmonic".')
+    mean = float(logsumexp(logs) - np.log(n_chains))
+    spread = float(np.std(logs, ddof=1) / np.sqrt(n_chains)) if n_chains > 1 else np.inf
+    return Evidence(mean, spread)
+
+
+def _log_lengths(family: Family, hyper: Hyper, steps: CollapsedSteps) -> float:
+    """log of what the number of tokens adds for gammas of one rate: a negative binomial's terms."""
+    if not family.gamma:
+        return 0.0
+    a, beta, n = hyper.alpha.sum(), hyper.beta[0], steps.tokens
+    terms = gammaln(a + n) - gammaln(a) + a * np.log(beta) - (a + n) * np.log1p(beta)
+    return float(terms.sum())
+
+
+def _anneal(steps: CollapsedSteps, blocks: Blocks, rng: np.random.Generator, n_steps: int) -> float:
+    """log weight of one annealing run from p(v) to p(v | w), temper rising as a square."""
+    family, alpha, eta = steps.family, steps.hyper.alpha, steps.eta
+    tokens = Tokens.of(blocks[0].csr)
+    rows = np.repeat(np.arange(blocks.shape[0]), np.diff(tokens.row_ptr))
+    z, counts, words = _prior_draw(rng, rows, tokens.words, alpha, blocks.shape)
+    totals, spread = family.group_sums(words), eta * family.sizes
+    stream, scale = random_state_of(rng), np.ones_like(counts)
+    tempers = np.linspace(0, 1, n_steps + 1) ** 2
+    log_weight = 0.0
+    for before, temper in pairwise(tempers):
+        log_p = log_rising(words, eta)
+        log_p += float((gammaln(spread[:, None]) - gammaln(spread[:, None] + totals)).sum())
+        log_weight += (temper - before) * log_p
+        sweep_rows_collapsed(
+            tokens.row_ptr, tokens.words, z, counts, alpha, scale, words, totals, family.groups,
+            eta, spread, temper, stream,
+        )  # fmt: skip
+    return log_weight
+
+
+def _prior_draw(
+    rng: np.random.Generator, rows: np.ndarray, columns: np.ndarray, alpha: np.ndarray, shape: Any
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Components of all tokens from the prior, and their counts by row and by word."""
+    weights = rng.dirichlet(alpha, size=shape[0])
+    beyond = rng.random(len(rows))[:, None] > np.cumsum(weights, axis=1)[rows]
+    z = np.minimum(beyond.sum(axis=1), len(alpha) - 1).astype(np.int32)
+    counts, words = np.zeros((shape[0], len(alpha))), np.zeros((shape[1], len(alpha)))
+    np.add.at(counts, (rows, z), 1)
+    np.add.at(words, (columns, z), 1)
+    return z, counts, words
+
+
+def _harmonic(
+    steps: CollapsedSteps, blocks: Blocks, seed: np.random.SeedSequence, n_steps: int
+) -> float:
+    """N / sum_n 1 / p(w | v_n) over draws of v from the posterior (slide on K)."""
+    (chain,) = sample(
+        steps,
+        blocks,
+        [seed],
+        warmup=n_steps,
+        draws=n_steps,
+        record=lambda point: steps.log_words(point.state),
+    )
+    lengths = _log_lengths(steps.family, steps.hyper, steps)
+    return steps.constant + lengths + np.log(n_steps) - float(logsumexp(-np.asarray(chain.draws)))
+
+
+def compare_components(
+    model: Any, X: Any, n_components: Any, method: str = "annealed", **options: Any
+) -> Tidy:
+    """The evidence for each number of components, one row each; the largest is best supported.
+
+    Parameters
+    ----------
+    model : DiscretePCA
+        With the settings that all candidates share.
+    X : table of counts
+    n_components : iterable of int
+        The candidates.
+    method, **options
+        As in `log_evidence`.
+
+    Returns
+    -------
+    Tidy with columns n_components, log_evidence, error
+    """
+    found = []
+    for k in n_components:
+        evidence = log_evidence(clone(model).set_params(n_components=k), X, method, **options)
+        found.append({"n_components": k, **evidence._asdict()})
+    return Tidy.from_rows(found, ["n_components", "log_evidence", "error"])

@@ -1,0 +1,283 @@
+"""Discrete PCA by optimisation: mean field, and EM for the joint mode.
+
+Both are one algorithm. Rows hold a shape a_ik and, where l are gammas, a rate b_ik; a column holds
+lambda_jk. Mean field reads them as q(l_k) = Gamma(a, b) or q(m) = Dirichlet(a) and
+q(theta_k) = Dirichlet(lambda_k) and feeds exp(E log) to the pass over the counts; EM reads them as
+a point, the mode of p(w, l, Theta) over log l and log Theta, and feeds the point itself.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+from scipy.special import gammaln, psi
+
+from falsezero.data.blocks import Block, Blocks
+from falsezero.inference.chains import sample
+from falsezero.inference.contract import Point
+from falsezero.kernels.dirichlet import dirichlet_factors
+from falsezero.kernels.topics import topic_pass
+from falsezero.models.discrete_pca.collapsed import CollapsedSteps
+from falsezero.models.discrete_pca.family import (
+    Family,
+    Hyper,
+    dirichlet_alpha,
+    gamma_rate,
+    gamma_shape,
+    gamma_shape_at,
+)
+
+_TINY = 1e-100
+_START_SWEEPS = 20
+
+
+class Words(NamedTuple):
+    """The state: lambda_jk, what the pass is fed, the divergence of q(Theta), and the priors."""
+
+    shape: np.ndarray
+    factors: np.ndarray
+    divergence: float
+    hyper: Hyper
+
+
+class Rows(NamedTuple):
+    """Row quantities of a block: a_ik and b_ik (the rate is not used where m is a Dirichlet)."""
+
+    shape: np.ndarray
+    rate: np.ndarray
+
+
+class RowView(NamedTuple):
+    """What a row's quantities mean: factors for the pass, divergence, means for the priors."""
+
+    factors: np.ndarray
+    divergence: float
+    sum_log: np.ndarray
+    sum_mean: np.ndarray
+
+
+class Statistics(NamedTuple):
+    """Additive over blocks."""
+
+    words: np.ndarray
+    log_z: float
+    divergence: float
+    sum_log: np.ndarray
+    sum_mean: np.ndarray
+    n_rows: int
+
+
+class MeanFieldSteps:
+    """Coordinate ascent on the evidence bound (slides "Mean Field"); q(Theta) is Dirichlet.
+
+    `inner` passes over a block's rows are taken before Theta moves: 1 is the slides' mean field,
+    many is "with inner loop convergence". `start_sweeps` of 0 begins from noise, as the slides do.
+    """
+
+    state_params = {"shape": 1}
+    local_params = {"shape": 1}
+
+    def __init__(
+        self,
+        family: Family,
+        blocks: Blocks,
+        hyper: Hyper,
+        eta: float,
+        inner: int = 1,
+        learn: tuple[bool, bool] = (False, False),
+    ):
+        self.family, self.hyper, self.eta = family, hyper, eta
+        self.inner, self.learn, self.delta = inner, learn, family.delta
+        self.start_sweeps = _START_SWEEPS
+        self.dtype = blocks.dtype
+        self.lengths = {b.start: family.lengths(b.csr) for b in blocks}
+        self.constant = sum(family.constant(b.csr) for b in blocks)
+
+    # -- where to begin -------------------------------------------------------------------------
+
+    def init(self, blocks: Blocks, rng: np.random.Generator) -> tuple[Words, list[Rows]]:
+        """Where some sweeps of collapsed Gibbs sampling lead, or noise where counts are not whole.
+
+        From noise, coordinate ascent settles in the next best optimum before rows and components
+        have found each other; a sampler walks past it, and a sweep costs little more than a pass.
+        """
+        whole = all((b.csr.data == np.floor(b.csr.data)).all() for b in blocks)
+        if whole and self.start_sweeps:
+            return self._sampled_start(blocks, rng)
+        total, _ = blocks.column_counts
+        n_components = len(self.hyper.alpha)
+        noise = rng.standard_gamma(100.0, (len(total), n_components)) / 100.0
+        shape = self.eta + noise * (total / n_components)[:, None]
+        local = [self.start_rows(b, self.hyper) for b in blocks]
+        return self.read_words(shape.astype(self.dtype), self.hyper), local
+
+    def _sampled_start(self, blocks: Blocks, rng: np.random.Generator) -> tuple[Words, list[Rows]]:
+        whole = Blocks.cut(sparse.vstack([b.csr for b in blocks], format="csr"), blocks.shape[0])
+        steps = CollapsedSteps(self.family._replace(gamma=False), whole, self.hyper, self.eta)
+        seed = np.random.SeedSequence(int(rng.integers(2**63)))
+        (chain,) = sample(steps, whole, [seed], warmup=self.start_sweeps, draws=0)
+        counts = np.zeros((blocks.shape[0], len(self.hyper.alpha)))
+        rows, components, tokens = steps.pairs(chain.last.local[0])
+        counts[rows, components] = tokens
+        local = [
+            self.start_rows(b, self.hyper)._replace(
+                shape=(self.hyper.alpha + counts[b.rows]).astype(self.dtype)
+            )
+            for b in blocks
+        ]
+        shape = (self.eta + chain.last.state.words).astype(self.dtype)
+        return self.read_words(shape, self.hyper), local
+
+    def start_rows(self, block: Block, hyper: Hyper) -> Rows:
+        """Rows whose tokens are spread evenly over the components."""
+        tokens = np.asarray(block.csr.sum(axis=1), dtype=float)[:, None]
+        shape = hyper.alpha + tokens / len(hyper.alpha)
+        pull = self._pull(block, np.tile(hyper.alpha / hyper.beta, (len(shape), 1)))
+        rate = np.broadcast_to(hyper.beta + self.delta + pull, shape.shape)
+        return Rows(shape.astype(self.dtype), np.array(rate, dtype=self.dtype))
+
+    # -- what the quantities mean ---------------------------------------------------------------
+
+    def read_words(self, shape: np.ndarray, hyper: Hyper) -> Words:
+        """exp(E log theta_jk) and KL(q(Theta) || prior)."""
+        factors = np.empty_like(shape)
+        divergence = 0.0
+        for g, size in enumerate(self.family.sizes.astype(int)):
+            inside = slice(None) if len(self.family.names) == 1 else self.family.groups == g
+            part = np.empty((size, shape.shape[1]), dtype=shape.dtype)
+            counts = np.ascontiguousarray(shape[inside], dtype=float)
+            divergence += dirichlet_factors(counts, np.full(size, self.eta), _TINY, part)
+            factors[inside] = part
+        return Words(shape, factors, divergence, hyper)
+
+    def read_rows(self, block: Block, local: Rows, hyper: Hyper) -> RowView:
+        """exp(E log) of the weights, their divergence from the prior, and their means."""
+        if self.family.gamma:
+            return self._read_gamma(block, local, hyper)
+        counts = np.ascontiguousarray(local.shape.T, dtype=float)
+        factors = np.empty(counts.shape, self.dtype)
+        divergence = dirichlet_factors(counts, hyper.alpha, _TINY, factors)
+        sum_log = np.log(factors).sum(axis=1, dtype=float) if self.learn[0] else np.zeros(1)
+        return RowView(np.ascontiguousarray(factors.T), divergence, sum_log, np.zeros(1))
+
+    def _read_gamma(self, block: Block, local: Rows, hyper: Hyper) -> RowView:
+        """As for a Dirichlet, with -L log(sum_k E l_k) - delta sum_k E l_k as a divergence too."""
+        a, b = local.shape.astype(float), local.rate.astype(float)
+        alpha, beta = hyper
+        mean, log = a / b, psi(a) - np.log(b)
+        divergence = (a - alpha) * psi(a) - gammaln(a) + gammaln(alpha)
+        divergence += alpha * (np.log(b) - np.log(beta)) + mean * (beta - b)
+        scale = self.lengths[block.start] * np.log(mean.sum(axis=1))
+        total = divergence.sum() + scale.sum() + self.delta * mean.sum()
+        factors = np.maximum(np.exp(log), _TINY).astype(self.dtype)
+        return RowView(factors, float(total), log.sum(axis=0), mean.sum(axis=0))
+
+    def _pull(self, block: Block, mean: np.ndarray) -> np.ndarray:
+        """L_i / sum_k E l_ik: the rate that the multinomial groups add (their 1 / (sum l)^L)."""
+        return (self.lengths[block.start] / mean.sum(axis=1))[:, None]
+
+    # -- the two half-steps ---------------------------------------------------------------------
+
+    def local_step(self, block: Block, local: Rows, state: Words, rng: Any) -> tuple[Rows, Any]:
+        """q(v) and q(l) for the rows of a block, and their share of the expected counts."""
+        for _ in range(self.inner - 1):
+            new, *_ = self.row_step(block, local, state, 0)
+            settled = np.abs(new.shape - local.shape).max() < 1e-3
+            local = new
+            if settled:
+                break
+        new, view, log_z, words = self.row_step(block, local, state, len(state.shape))
+        # Priors follow the new rows: from the old ones both would make the same correction, and
+        # together overshoot.
+        told = self.read_rows(block, new, state.hyper) if any(self.learn) else view
+        stats = Statistics(
+            words, log_z, view.divergence, told.sum_log, told.sum_mean, block.shape[0]
+        )
+        return new, stats
+
+    def row_step(
+        self, block: Block, local: Rows, state: Words, n_words: int
+    ) -> tuple[Rows, RowView, float, np.ndarray]:
+        """a_k = alpha_k + sum_j w_j n_jk for each row; expected counts by word if asked for."""
+        view = self.read_rows(block, local, state.hyper)
+        csr = block.csr
+        row_stat = np.empty_like(view.factors)
+        words = np.zeros((n_words, row_stat.shape[1]), self.dtype)
+        counts = csr.data.astype(self.dtype, copy=False)
+        log_z = topic_pass(
+            csr.indptr, csr.indices, counts, view.factors, state.factors, row_stat, words
+        )
+        shape = (state.hyper.alpha + row_stat * view.factors).astype(self.dtype)
+        rate = local.rate
+        if self.family.gamma:
+            pull = self._pull(block, local.shape / local.rate)
+            rate = (state.hyper.beta + self.delta + pull).astype(self.dtype)
+            rate = np.broadcast_to(rate, shape.shape)
+        return Rows(shape, rate), view, float(log_z.sum()), words
+
+    def global_step(self, stats: Statistics, state: Words, rng: Any) -> Words:
+        """lambda_jk = eta + expected counts; the priors from the rows' means, where learnt."""
+        hyper = self._learn(stats, state.hyper)
+        return self.read_words(self.eta + stats.words * state.factors, hyper)
+
+    def _learn(self, stats: Statistics, hyper: Hyper) -> Hyper:
+        alpha, beta = hyper
+        mean_log = stats.sum_log / stats.n_rows
+        if not self.family.gamma:
+            return Hyper(dirichlet_alpha(alpha, mean_log), beta) if self.learn[0] else hyper
+        mean = stats.sum_mean / stats.n_rows
+        if self.learn == (True, True):
+            alpha = gamma_shape(mean, mean_log)
+        elif self.learn[0]:
+            alpha = gamma_shape_at(beta, mean_log)
+        return Hyper(alpha, gamma_rate(alpha, mean) if self.learn[1] else beta)
+
+    def objective(self, stats: Statistics, state: Words) -> float:
+        """The evidence bound, at the point that the statistics were taken at."""
+        return self.constant + stats.log_z - stats.divergence - state.divergence
+
+    def project(self, trial: Point, reference: Point) -> Point:
+        """Shapes stay above a share of what they were, and above their prior's share."""
+        shape = np.maximum(trial.state.shape, 0.3 * reference.state.shape)
+        state = self.read_words(shape.astype(self.dtype), reference.state.hyper)
+        rows = [
+            r._replace(shape=np.maximum(t.shape, 0.3 * r.shape).astype(self.dtype))
+            for t, r in zip(trial.local, reference.local, strict=True)
+        ]
+        return Point(state, rows)
+
+
+class EMSteps(MeanFieldSteps):
+    """EM for the mode of p(w, l, Theta) with v as hidden variables (slide "Algorithm Issues").
+
+    The mode is taken over log l (or log m) and log Theta, where it exists for every alpha > 0 and
+    eta > 0: a prior then counts alpha_k tokens of each component, not alpha_k - 1.
+    """
+
+    def read_words(self, shape: np.ndarray, hyper: Hyper) -> Words:
+        """theta_jk and minus its log prior density."""
+        factors = self.family.normalise(np.asarray(shape, dtype=float))
+        factors = np.maximum(factors, _TINY)
+        sizes, k = self.family.sizes, shape.shape[1]
+        log_prior = self.eta * float(np.log(factors).sum())
+        log_prior += k * float((gammaln(self.eta * sizes) - sizes * gammaln(self.eta)).sum())
+        return Words(shape, factors.astype(self.dtype), -log_prior, hyper)
+
+    def read_rows(self, block: Block, local: Rows, hyper: Hyper) -> RowView:
+        """The weights themselves and minus their log prior density."""
+        a = local.shape.astype(float)
+        alpha, beta = hyper
+        none = np.zeros(1)
+        if not self.family.gamma:
+            m = a / a.sum(axis=1, keepdims=True)
+            log_prior = (np.log(m) @ alpha).sum()
+            log_prior += len(a) * (gammaln(alpha.sum()) - gammaln(alpha).sum())
+            return RowView(m.astype(self.dtype), -float(log_prior), none, none)
+        weight = a / local.rate
+        total = weight.sum(axis=1)
+        log_prior = (np.log(weight) @ alpha - weight @ (beta + self.delta)).sum()
+        log_prior += len(a) * float((alpha * np.log(beta) - gammaln(alpha)).sum())
+        log_prior -= (self.lengths[block.start] * np.log(total)).sum()
+        return RowView(weight.astype(self.dtype), -float(log_prior), none, none)

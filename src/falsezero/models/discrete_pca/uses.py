@@ -1,0 +1,153 @@
+"""What a fitted Discrete PCA is used for: weights of rows, held-out scores, new rows, draws."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils.validation import check_is_fitted
+
+from falsezero.backends import workers
+from falsezero.base.estimator import FactorModel, spawn_seeds
+from falsezero.data.blocks import Blocks
+from falsezero.inference.contract import Point
+from falsezero.inference.engine import settle_rows
+from falsezero.models.discrete_pca.family import Family, Hyper
+from falsezero.models.discrete_pca.mean_field import Rows
+from falsezero.models.discrete_pca.rows import (
+    KnownTheta,
+    expected_weights,
+    split_tokens,
+    token_log_likelihood,
+)
+
+
+class CountModel(FactorModel):
+    """Estimator of counts whose rows mix components: everything but how they are learnt.
+
+    A member has, once fitted, `components_`, `alpha_`, `beta_` and `family_`.
+    """
+
+    _kind = "weight"
+    components_: np.ndarray
+    alpha_: np.ndarray
+    beta_: np.ndarray
+    family_: Family
+
+    @property
+    def _hyper(self) -> Hyper:
+        return Hyper(self.alpha_, self.beta_)
+
+    def _start_rows(self, blocks: Blocks) -> Point:
+        return KnownTheta(self.family_, blocks, self._hyper).start(blocks, self.components_.T)
+
+    def _weights(self, local: Rows) -> np.ndarray:
+        return expected_weights(self.family_, local)
+
+    def _expected(self, weights: np.ndarray) -> np.ndarray:
+        """Expected counts of a Poisson block; the share of its group for a multinomial column."""
+        share = weights / weights.sum(axis=1, keepdims=True)
+        poisson = self.family_.poisson
+        table = share @ self.components_
+        table[:, poisson] = weights @ self.components_[:, poisson]
+        return table
+
+    @property
+    def _average_weights(self) -> np.ndarray:
+        if hasattr(self, "row_weights_"):
+            return super()._average_weights
+        # Theta came batch by batch, or from elsewhere: there is only the prior.
+        return self.alpha_ / (self.beta_ if self.family_.gamma else self.alpha_.sum())
+
+    def _settle(self, blocks: Blocks, exposure: float = 1.0) -> np.ndarray:
+        steps = KnownTheta(self.family_, blocks, self._hyper, exposure)
+        point = steps.start(blocks, self.components_.T)
+        with workers(self.n_jobs, len(blocks)) as run:
+            local = settle_rows(steps, blocks, point, run, max_iter=200, tol=1e-7)
+        return np.concatenate([self._weights(part) for part in local])
+
+    def score_samples(self, X: Any, random_state: int = 0) -> np.ndarray:
+        """Document completion: log probability of one half of each row's tokens given the other.
+
+        Tokens are dealt to the halves by coins of their own (`random_state`); the weights are the
+        posterior mean given the half that is shown. Tokens are judged given their number, so that
+        Poisson and multinomial models can be compared.
+        """
+        shown, hidden = self._halves(X, random_state)
+        weights = self._settle(shown, exposure=0.5)
+        return token_log_likelihood(hidden, weights, self.components_)
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """Held-out log likelihood a token by document completion; larger is better."""
+        _, hidden = self._halves(X, 0)
+        return float(self.score_samples(X).sum() / max(float(hidden.sum()), 1.0))
+
+    def perplexity(self, X: Any) -> float:
+        """exp(-score): among how many words the model is, on average, undecided."""
+        return float(np.exp(-self.score(X)))
+
+    def _halves(self, X: Any, random_state: int) -> tuple[Blocks, sparse.csr_array]:
+        blocks = self._blocks(X, reset=False)
+        values = sparse.csr_array(sparse.vstack([b.csr for b in blocks], format="csr"))
+        shown, hidden = split_tokens(values, random_state)
+        return Blocks.cut(shown, block_rows=len(blocks[0].observed)), hidden
+
+    def sample(self, n_samples: int = 1, *, length: Any = None, random_state: Any = None) -> Any:
+        """Draw new rows of counts.
+
+        Parameters
+        ----------
+        length : int, array of shape (n_groups,) or None
+            Tokens of each multinomial group in a row; None stands for 100.
+        random_state : int, Generator, RandomState or None
+            Seed of the draws; the model's own with None.
+        """
+        check_is_fitted(self)
+        seed = self.random_state if random_state is None else random_state
+        rng = np.random.default_rng(spawn_seeds(seed, 1)[0])
+        family = self.family_
+        weights = rng.standard_gamma(self.alpha_, (n_samples, len(self.alpha_)))
+        # Normalised gammas are a Dirichlet only where they have one rate.
+        weights = np.maximum(weights / self.beta_ if family.gamma else weights, 1e-100)
+        expected = self._expected(weights)
+        lengths = np.broadcast_to(100 if length is None else length, (len(family.names),))
+        rows = np.zeros(expected.shape)
+        poisson = family.poisson
+        rows[:, poisson] = rng.poisson(expected[:, poisson])
+        for g in range(len(family.names)):
+            inside = (family.groups == g) & ~poisson
+            if inside.any():
+                p = expected[:, inside].astype(float)
+                rows[:, inside] = rng.multinomial(lengths[g], p / p.sum(axis=1, keepdims=True))
+        return rows
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.positive_only = True
+        tags.input_tags.allow_nan = False
+        return tags
+
+    def to_datatree(self) -> Any:
+        """The kept draws of all chains as an `xarray.DataTree`, for ArviZ.
+
+        Only quantities that do not depend on the names of the components are kept: the log joint
+        probability, how concentrated rows are (mean of sum_k m_k^2), and the components' shares of
+        the table, largest first.
+        """
+        import xarray as xr
+
+        if not hasattr(self, "chains_"):
+            raise ValueError(
+                f'There are no draws after inference="{self.inference}"; choose "gibbs" or '
+                '"collapsed_gibbs".'
+            )
+        dims = {"share": ("chain", "draw", "rank")}
+        stacked = {
+            name: (
+                dims.get(name, ("chain", "draw")),
+                np.stack([chain[name] for chain in self.chains_]),
+            )
+            for name in self.chains_[0]
+        }
+        return xr.DataTree.from_dict({"posterior": xr.Dataset(stacked)})

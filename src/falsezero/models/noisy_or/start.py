@@ -1,0 +1,148 @@
+"""Where a noisy-or fit begins: more sources than asked for, seeded far apart, then thinned out.
+
+From random loadings, EM merges patterns and wastes sources on copies; no later step can part them.
+Seeds that are rows of few ones, chosen far apart, cover the patterns better; half as many sources
+again as asked for cover nearly all of them; and dropping the source that is missed least, a few EM
+steps at a time, leaves one source a pattern.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from itertools import islice
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from falsezero.backends import map_blocks
+from falsezero.data.blocks import Block, Blocks
+from falsezero.inference.contract import Iteration, Point
+from falsezero.inference.engine import advancer, iterate
+from falsezero.models.noisy_or.steps import Sources, TruncatedSteps
+
+_RUNS = 3
+_SETTLE = 15
+_ROUNDS = 8
+_BETWEEN = 3
+_POOL = 600
+
+LINK = 0.05
+"""A source is linked to the columns that it makes with at least this probability."""
+
+
+def search_sources(n_sources: int, blocks: Blocks, rng: np.random.Generator) -> Sources:
+    """The best of some short runs on a draw of the rows, by the bound."""
+    some = _some_rows(blocks, max(1000, min(2 * blocks.shape[1], 4000)), rng)
+    short = TruncatedSteps(n_sources, some)
+    runs = [_thinned(short, some, rng) for _ in range(_RUNS)]
+    best = max(runs, key=lambda run: run.objective)
+    return _shut_off(best, blocks.shape[0])
+
+
+def _thinned(steps: TruncatedSteps, blocks: Blocks, rng: np.random.Generator) -> Iteration:
+    """Start with too many sources and drop the least missed, the leak held as it was."""
+    spare = steps.n_components // 2 + 2
+    state = steps.boxed(_seeded(blocks, steps.n_components + spare, rng))
+    run = _advance(steps, blocks, state, _SETTLE)
+    for surplus in np.array_split(np.arange(spare), min(spare, _ROUNDS)):
+        run = _advance(steps, blocks, _without(run, len(surplus)), _BETWEEN)
+    return _advance(steps, blocks, run.point.state._replace(hold=0), _SETTLE)
+
+
+def _advance(steps: TruncatedSteps, blocks: Blocks, state: Sources, count: int) -> Iteration:
+    point = Point(state, steps.start_rows(blocks, state))
+    steps_taken = islice(iterate(advancer(steps, blocks, map_blocks), point), count)
+    return deque(steps_taken, maxlen=1).pop()
+
+
+def _without(run: Iteration, leave: int) -> Sources:
+    """The state without the sources that are missed least."""
+    keep = np.sort(np.argsort(missed(_posterior(run)), kind="stable")[leave:])
+    state = run.point.state
+    return state._replace(theta=state.theta[keep], odds=state.odds[keep])
+
+
+def _shut_off(run: Iteration, n_rows: int) -> Sources:
+    """The state with all links cut of sources that are not worth their links; EM keeps them cut."""
+    state, posterior = run.point.state, _posterior(run)
+    worth = is_needed(posterior, -np.expm1(-state.theta), n_rows)
+    return state._replace(
+        theta=np.where(worth[:, None], state.theta, 0.0), odds=np.where(worth, state.odds, -np.inf)
+    )
+
+
+def _posterior(run: Iteration) -> np.ndarray:
+    return np.concatenate([part.posterior for part in run.point.local])
+
+
+def missed(posterior: np.ndarray) -> np.ndarray:
+    """What the bound would lose without each source, other things being equal.
+
+    The posterior probability that a source is off is the share of a row's likelihood that remains
+    without it.
+
+    >>> missed(np.array([[0.5, 0.2], [0.5, 0.9]])).round(3)
+    array([1.386, 2.526])
+    """
+    # In single precision a probability next to one is one.
+    certain = np.minimum(posterior.astype(float), 1 - 1e-9)
+    return -np.log1p(-certain).sum(axis=0)
+
+
+def is_needed(posterior: np.ndarray, loadings: np.ndarray, n_rows: int) -> np.ndarray:
+    """Whether each source is worth its links, at Schwarz's price of half log(rows) a parameter.
+
+    A source that merely remembers one odd row pays more for its links than it gains. Where
+    `posterior` covers some of the `n_rows` rows only, what it says is scaled up.
+    """
+    links = (loadings >= LINK).sum(axis=1)
+    gain = missed(posterior) * n_rows / len(posterior)
+    return (links > 0) & (gain > 0.5 * (links + 1) * np.log(n_rows))
+
+
+def _seeded(blocks: Blocks, n_sources: int, rng: np.random.Generator) -> Sources:
+    """Loadings that begin as rows of few ones, far from each other; the leak at half the ones."""
+    total, observed = blocks.column_counts
+    mean = (total + 0.5) / (observed + 1)
+    rows = _far_apart(sparse.vstack([b.csr for b in blocks], format="csr"), n_sources, rng)
+    loadings = np.where(rows > 0, 0.6, 0.05 * mean) + 0.02 * rng.random(rows.shape)
+    odds = np.full(n_sources, np.log(0.25))
+    return Sources(-np.log1p(-loadings), -np.log1p(-0.5 * mean), odds, hold=10**6)
+
+
+def _far_apart(rows: Any, n_sources: int, rng: np.random.Generator) -> np.ndarray:
+    """Rows of few ones, each the one whose nearest predecessor is furthest (cosine), dense."""
+    ones = np.diff(rows.indptr)
+    able = np.flatnonzero(ones >= min(2, ones.max(initial=0)))
+    few = able[ones[able] <= np.median(ones[able])]
+    pool = rows[rng.permutation(few)[:_POOL]].astype(float)
+    length = np.sqrt(np.maximum(np.diff(pool.indptr), 1))
+    unit = sparse.csr_array(pool.multiply(1 / length[:, None]))
+    chosen = [0]
+    nearest = np.full(len(length), -1.0)
+    for _ in range(n_sources - 1):
+        cosine = np.asarray((unit @ unit[[chosen[-1]]].T).todense()).ravel()
+        nearest = np.maximum(nearest, cosine)
+        chosen.append(int(np.argmin(nearest + 1e-6 * rng.random(len(nearest)))))
+    return pool[chosen].toarray()
+
+
+def _some_rows(blocks: Blocks, count: int, rng: np.random.Generator) -> Blocks:
+    """A draw of rows, in their order, as one block."""
+    picked = np.arange(blocks.shape[0])
+    if len(picked) > count:
+        picked = np.sort(rng.choice(picked, count, replace=False))
+
+    def gather(parts: list[Any]) -> Any:
+        return sparse.csr_array(sparse.vstack(parts, format="csr")[picked])
+
+    missing = None
+    if any(block.missing is not None for block in blocks):
+        missing = gather(
+            [
+                sparse.csr_array(b.shape, dtype=bool) if b.missing_csr is None else b.missing_csr
+                for b in blocks
+            ]
+        )
+    return Blocks([Block(0, gather([b.csr for b in blocks]), missing)], blocks.dtype)

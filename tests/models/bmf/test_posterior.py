@@ -1,0 +1,153 @@
+"""The sampler of binary matrix factorization draws from the posterior it claims to draw from."""
+
+import numpy as np
+import pytest
+from tests.reference.bmf import (
+    buffet_log_prior,
+    finite_posterior,
+    geweke,
+    log_marginal,
+)
+
+from falsezero.models.bmf.births import births_and_deaths
+from falsezero.models.bmf.entries import entry_blocks, single_entries
+from falsezero.models.bmf.likelihoods import LIKELIHOODS
+from falsezero.models.bmf.sampler import Model, draw_given, sweep
+from falsezero.models.bmf.split_merge import split_merge
+from falsezero.models.bmf.state import Cells, Priors
+
+TIGHT = Priors((4.0, 4.0), (4.0, 4.0), (4.0, 4.0), (4.0, 4.0))
+TABLE = np.array([[1.4, 0.2, 1.1], [0.1, -0.9, 0.3], [1.2, -0.7, 1.6]])
+
+
+def sampled(model, table, moves, n_draws, seed=0):
+    """Features visited by some moves and the weights, hyperparameters held at one."""
+    rng = np.random.default_rng(seed)
+    cells = Cells.of(table)
+    state = draw_given(model, 1.0, 1.0, 1.0, 1.0, rng)
+    for _ in range(n_draws):
+        for move in moves:
+            for side in (cells, cells.flipped):
+                state = move(state, side, model.likelihood, rng).flipped()
+        weights = model.likelihood.draw_weights(state, cells, rng)
+        state = state._replace(weights=weights)
+        yield state
+
+
+@pytest.mark.parametrize("missing", [False, True])
+@pytest.mark.parametrize(
+    "moves", [[single_entries], [single_entries, entry_blocks], [single_entries, split_merge]]
+)
+def test_the_finite_posterior_is_that_of_enumeration(moves, missing):
+    table = TABLE.copy()
+    if missing:
+        table[0, 1] = table[2, 2] = np.nan
+    exact = finite_posterior(table, 2, 1, 1.0, 1.0, 1.0)
+    model = Model(LIKELIHOODS["gaussian"], np.ones((3, 0)), np.ones((3, 0)), 2, 1)
+    n = 3000
+    found = dict.fromkeys(exact, 0.0)
+    on = np.zeros((n, 6))
+    for t, state in enumerate(sampled(model, table, moves, n)):
+        found[state.rows.on.tobytes() + state.columns.on.tobytes()] += 1 / n
+        on[t] = np.concatenate([state.rows.on.sum(axis=1), state.columns.on.ravel()])
+    expected = np.zeros(6)
+    for key, share in exact.items():
+        bits = np.frombuffer(key, dtype=np.uint8)
+        expected[:3] += share * bits[:6].reshape(3, 2).sum(axis=1)
+        expected[3:] += share * bits[6:]
+    batches = on.reshape(30, -1, 6).mean(axis=1)
+    error = batches.std(axis=0, ddof=1) / np.sqrt(30) + 1e-9
+    assert (np.abs(on.mean(axis=0) - expected) < 4.5 * error).all()
+    distance = 0.5 * sum(abs(found[key] - exact[key]) for key in exact)
+    assert distance < 0.16
+
+
+def test_the_number_of_features_has_the_posterior_of_the_indian_buffet():
+    """Two rows, V known: classes of U with up to six features, weights integrated out."""
+    table = np.array([[2.4, -1.0, 2.0], [0.3, -1.2, 1.1]])
+    v = np.array([[1], [0], [1]], dtype=np.uint8)
+    log_p = {}
+    for both in range(5):
+        for first in range(5):
+            for second in range(5):
+                columns = [[1, 1]] * both + [[1, 0]] * first + [[0, 1]] * second
+                u = np.array(columns).reshape(-1, 2).T
+                value = buffet_log_prior(u, 1.0) + log_marginal(table, u, v, 1.0, 1.0)
+                log_p[both, first, second] = value
+    share = np.exp(np.array(list(log_p.values())) - max(log_p.values()))
+    share /= share.sum()
+    expected = share @ np.array(list(log_p), dtype=float)
+    model = Model(LIKELIHOODS["gaussian"], np.ones((2, 0)), v)
+    rng = np.random.default_rng(1)
+    cells = Cells.of(table)
+    for moves in ([single_entries, births_and_deaths], [births_and_deaths, split_merge]):
+        state = draw_given(model, 1.0, 1.0, 1.0, 1.0, rng)
+        state = state._replace(columns=state.columns._replace(on=v), weights=state.weights[:, :1])
+        found = []
+        for _ in range(4000):
+            for move in moves:
+                state = move(state, cells, model.likelihood, rng)
+            drawn = model.likelihood.draw_weights(state, cells, rng)
+            state = state._replace(weights=drawn)
+            u = state.rows.on
+            found.append([(u[0] & u[1]).sum(), (u[0] > u[1]).sum(), (u[1] > u[0]).sum()])
+        batches = np.reshape(found, (25, -1, 3)).mean(axis=1)
+        error = batches.std(axis=0, ddof=1) / 5
+        assert (np.abs(np.mean(found, axis=0) - expected) < 4.5 * error).all()
+
+
+@pytest.mark.parametrize("n_split_merge", [0, 1])
+@pytest.mark.parametrize("finite", [0, 2])
+@pytest.mark.parametrize("name", sorted(LIKELIHOODS))
+def test_geweke(name, finite, n_split_merge):
+    """Successive-conditional draws look like draws from the prior, in Monte Carlo errors."""
+    model = Model(
+        LIKELIHOODS[name], np.ones((4, 1)), np.ones((3, 1)), finite, finite, TIGHT, n_split_merge
+    )
+    missing = np.zeros((4, 3), dtype=bool)
+    missing[0, :2] = missing[2, 1] = True
+    # Poisson weights, their scale and the table wander together slowly: batches must be longer.
+    n_draws = 2500 if name == "poisson" else 700
+    scores = geweke(model, n_draws, np.random.default_rng(3), missing=missing)
+    assert np.abs(scores).max() < 4.5
+
+
+def broken_split_merge(state, cells, likelihood, rng):
+    """Split-merge that forgets how likely its proposals were."""
+    from falsezero.models.bmf import split_merge as module
+
+    honest = module._scan
+
+    def scan(*given):
+        choice, _ = honest(*given)
+        return choice, 0.0
+
+    module._scan = scan
+    try:
+        return split_merge(state, cells, likelihood, rng)
+    finally:
+        module._scan = honest
+
+
+def broken_births(state, cells, likelihood, rng):
+    """Births with twice the rate that the prior has."""
+    rows = state.rows
+    wrong = state._replace(rows=rows._replace(concentration=2 * rows.concentration))
+    moved = births_and_deaths(wrong, cells, likelihood, rng)
+    return moved._replace(rows=moved.rows._replace(concentration=rows.concentration))
+
+
+@pytest.mark.parametrize("broken", [broken_split_merge, broken_births])
+def test_geweke_finds_a_broken_move(broken):
+    """The negative control: the same test, the same length, one wrong move a sweep."""
+    model = Model(
+        LIKELIHOODS["gaussian"], np.ones((4, 1)), np.ones((3, 1)), 0, 0, TIGHT, n_split_merge=0
+    )
+
+    def one_sweep(state, cells, model, rng):
+        for _ in range(3):
+            state = broken(state, cells, model.likelihood, rng)
+        return sweep(state, cells, model, rng)
+
+    scores = geweke(model, 700, np.random.default_rng(3), one_sweep)
+    assert np.abs(scores).max() > 6
