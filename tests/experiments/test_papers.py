@@ -17,7 +17,7 @@ needs_data = pytest.mark.skipif(
 @pytest.mark.slow
 def test_removing_the_phantom_beats_every_rival_on_a_subset():
     from falsezero.datasets import load_mfeat_digits
-    from falsezero.experiments._aspect_digits import METHODS, removal_rates
+    from falsezero.experiments.aspect_bernoulli.digits import METHODS, removal_rates
 
     clean = load_mfeat_digits().table
     spoilt = corrupt(clean, omit=0.4, random_state=0)
@@ -30,7 +30,7 @@ def test_removing_the_phantom_beats_every_rival_on_a_subset():
 @needs_data
 def test_fossils_have_one_phantom_that_fills_gaps():
     from falsezero.datasets import load_fossils
-    from falsezero.experiments._aspect_fossils import aspects, gaps
+    from falsezero.experiments.aspect_bernoulli.fossils import aspects, gaps
 
     report = Report("fossils", "", quick=True)
     data = load_fossils()

@@ -13,9 +13,9 @@ from falsezero.data.corrupt import corrupt
 from falsezero.data.table import Table
 from falsezero.data.tidy import Tidy
 from falsezero.datasets import Dataset
-from falsezero.experiments._aspect_choice import out_of_sample
 from falsezero.experiments._methods import fitted, method, restored, without_emptiest
 from falsezero.experiments._report import Report
+from falsezero.experiments.aspect_bernoulli.choice import out_of_sample
 from falsezero.plot import ComponentImagesDisplay, CurvesDisplay, ExplanationDisplay
 
 N_SUBSETS = 5

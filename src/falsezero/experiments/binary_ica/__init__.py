@@ -21,9 +21,9 @@ from falsezero.datasets import (
     load_newsgroups4,
     make_aspect_bernoulli,
 )
-from falsezero.experiments import _ica_digits
 from falsezero.experiments._methods import fitted
 from falsezero.experiments._report import Report
+from falsezero.experiments.binary_ica import digits as digit_images
 from falsezero.plot import ConvergenceDisplay, CurvesDisplay, TernaryDisplay
 
 __all__ = ["run"]
@@ -37,10 +37,10 @@ def run(out_dir: Path, quick: bool) -> Path:
     report = Report("Binary ICA, repeated", __doc__.split("\n\n")[1], quick)
     digits = load_mfeat_digits()
     toy(report)
-    _ica_digits.representation(report, digits)
-    _ica_digits.curves(report, digits)
-    _ica_digits.training_size(report, digits)
-    _ica_digits.small_samples(report, digits)
+    digit_images.representation(report, digits)
+    digit_images.curves(report, digits)
+    digit_images.training_size(report, digits)
+    digit_images.small_samples(report, digits)
     monks(report, load_monks())
     messages(report, load_newsgroups4(n_documents=125, random_state=0))
     _untestable(report)

@@ -11,9 +11,11 @@ from pathlib import Path
 import numpy as np
 
 from falsezero.datasets import load_fossils, load_mfeat_digits, load_newsgroups4
-from falsezero.experiments import _aspect_digits, _aspect_fossils, _aspect_text
-from falsezero.experiments._aspect_choice import akaike, out_of_sample
 from falsezero.experiments._report import Report
+from falsezero.experiments.aspect_bernoulli import digits as digit_images
+from falsezero.experiments.aspect_bernoulli import fossils as fossil_sites
+from falsezero.experiments.aspect_bernoulli import newsgroups
+from falsezero.experiments.aspect_bernoulli.choice import akaike, out_of_sample
 
 __all__ = ["run"]
 
@@ -35,14 +37,14 @@ def run(out_dir: Path, quick: bool) -> Path:
     akaike(report, "newsgroups", news.table, range(2, 9), 5)
     if not quick:
         akaike(report, "digits", digits.table, range(8, 21), 15)
-    model = _aspect_fossils.aspects(report, fossils)
-    _aspect_fossils.gaps(report, fossils, model)
-    _aspect_fossils.added_finds(report, fossils)
-    _aspect_digits.removal(report, digits)
-    _aspect_digits.corrosion(report, digits)
-    _aspect_digits.images(report, digits)
-    _aspect_text.topics(report, news)
-    _aspect_text.added_words(report, news)
+    model = fossil_sites.aspects(report, fossils)
+    fossil_sites.gaps(report, fossils, model)
+    fossil_sites.added_finds(report, fossils)
+    digit_images.removal(report, digits)
+    digit_images.corrosion(report, digits)
+    digit_images.images(report, digits)
+    newsgroups.topics(report, news)
+    newsgroups.added_words(report, news)
     if quick:
         report.claim("Figure 3", "AIC chooses K = 15 for digits", "only in the full version", None)
     return report.write(Path(out_dir))

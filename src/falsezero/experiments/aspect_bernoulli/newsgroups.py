@@ -10,9 +10,9 @@ from falsezero.analysis.gaps import expand
 from falsezero.analysis.noise import find_phantoms
 from falsezero.data.tidy import Tidy
 from falsezero.datasets import Dataset
-from falsezero.experiments._aspect_fossils import added_ones, densities, littered
 from falsezero.experiments._methods import fitted
 from falsezero.experiments._report import Report
+from falsezero.experiments.aspect_bernoulli.fossils import added_ones, densities, littered
 from falsezero.plot import PhantomWeightDisplay
 
 GROUPS = ("sci.crypt", "sci.med", "sci.space", "soc.religion.christian")

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from falsezero.experiments import _noisy_or_citations, _noisy_or_images
 from falsezero.experiments._report import Report
+from falsezero.experiments.noisy_or import citations, images
 
 __all__ = ["run"]
 
@@ -23,11 +23,11 @@ def run(out_dir: Path, quick: bool) -> Path:
         "public: papers of statisticians and the 40 authors whom they cite most stand in for it, "
         "with the citations among the papers of Cora and CiteSeer."
     )
-    _noisy_or_images.recovery(report)
-    _noisy_or_images.choice(report)
-    _noisy_or_images.run_time(report)
-    _noisy_or_images.compression(report)
-    _noisy_or_citations.communities(report)
-    _noisy_or_citations.held_out(report)
-    _noisy_or_citations.fields(report)
+    images.recovery(report)
+    images.choice(report)
+    images.run_time(report)
+    images.compression(report)
+    citations.communities(report)
+    citations.held_out(report)
+    citations.fields(report)
     return report.write(Path(out_dir))

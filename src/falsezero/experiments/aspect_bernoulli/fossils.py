@@ -181,6 +181,7 @@ def littered(table: Table) -> dict[str, Table]:
 
 
 def densities(clean: Table, spoilt: Table, paper: str) -> str:
+    """How many ones there were before and after, beside the paper's figure."""
     return f"Ones: {clean.density:.2%} before, {spoilt.density:.1%} after (paper: {paper})."
 
 
