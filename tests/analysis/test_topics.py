@@ -95,3 +95,22 @@ def test_asking_for_the_evidence_does_not_make_a_model_fitted(letters):
     assert one.error == np.inf, "a single chain says nothing of its error"
     with pytest.raises(NotFittedError):
         check_is_fitted(model)
+
+
+def test_words_can_be_named_after_the_fit(letters):
+    model = fz.PLSA(2, random_state=0).fit(letters.to_numpy())
+    words = top_words(model, 2, feature_names=WORDS)
+    assert set(words["word"]) <= set(WORDS)
+    assert set(distinctive_words(model, letters.to_numpy(), feature_names=WORDS)["word"]) <= set(
+        WORDS
+    )
+    with pytest.raises(ValueError, match=r"needs one name per column \(6\)"):
+        top_words(model, feature_names=WORDS[:2])
+
+
+def test_findings_become_a_data_frame(letters):
+    pd = pytest.importorskip("pandas")
+    words = top_words(fz.PLSA(2, random_state=0).fit(letters), 2)
+    frame = pd.DataFrame(words)
+    assert list(frame.columns) == words.columns
+    assert frame["word"].tolist() == words["word"].tolist()

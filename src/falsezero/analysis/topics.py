@@ -21,7 +21,16 @@ from falsezero.data.validate import check_table, labels_of
 __all__ = ["best_rows", "distinctive_words", "page_rank", "top_words"]
 
 
-def _columns(model: Any) -> np.ndarray:
+def _columns(model: Any, feature_names: Any = None) -> np.ndarray:
+    """Names of the columns: those given, those of the training table, or their numbers."""
+    if feature_names is not None:
+        given = np.asarray(feature_names)
+        if given.shape != (model.components_.shape[1],):
+            raise ValueError(
+                f"feature_names= needs one name per column ({model.components_.shape[1]}), but has "
+                f"shape {given.shape}."
+            )
+        return given
     names = getattr(model, "feature_names_in_", None)
     return np.arange(model.components_.shape[1]) if names is None else np.asarray(names)
 
@@ -47,7 +56,7 @@ def _shares(model: Any, X: Any) -> np.ndarray:
     return np.divide(weights, total, out=equal, where=total > 0)
 
 
-def _counts(model: Any, X: Any) -> sparse.csr_array:
+def observed_counts(model: Any, X: Any) -> sparse.csr_array:
     """The table as the model sees it; cells not observed have no tokens."""
     binarize = getattr(model, "binarize", None)
     values = sparse.csr_array(
@@ -57,8 +66,17 @@ def _counts(model: Any, X: Any) -> sparse.csr_array:
     return values
 
 
-def top_words(model: Any, n: int = 10) -> Tidy:
+def top_words(model: Any, n: int = 10, *, feature_names: Any = None) -> Tidy:
     """The most probable words of every component, group by group.
+
+    Parameters
+    ----------
+    model : fitted model
+    n : int, default=10
+        Words of each component and group.
+    feature_names : array of str, optional
+        Names of the columns, for a model that was fitted on an array without any, as in
+        ``feature_names=vectorizer.get_feature_names_out()``.
 
     Returns
     -------
@@ -73,7 +91,7 @@ def top_words(model: Any, n: int = 10) -> Tidy:
     >>> sorted(words["word"].tolist())
     ['bone', 'vote']
     """
-    names, found = _columns(model), []
+    names, found = _columns(model, feature_names), []
     for k, theta in enumerate(model.components_):
         for group, inside in _groups(model).items():
             order = inside[np.argsort(-theta[inside], kind="stable")][:n]
@@ -90,7 +108,7 @@ def top_words(model: Any, n: int = 10) -> Tidy:
     return Tidy.from_rows(found, ["component", "group", "rank", "word", "probability"])
 
 
-def distinctive_words(model: Any, X: Any, n: int = 10) -> Tidy:
+def distinctive_words(model: Any, X: Any, n: int = 10, *, feature_names: Any = None) -> Tidy:
     """Words that speak for a component: their tokens tell it from all the others.
 
     For word j and component k the tokens of the table are shared out, n_jk of them to k. The log
@@ -104,7 +122,7 @@ def distinctive_words(model: Any, X: Any, n: int = 10) -> Tidy:
         Columns component, rank, word, log_bayes_factor, probability.
     """
     tokens = _tokens_by_component(model, X)
-    names, found = _columns(model), []
+    names, found = _columns(model, feature_names), []
     total = tokens.sum(axis=1)
     all_tokens = max(total.sum(), 1.0)
     for k in range(tokens.shape[0]):
@@ -126,7 +144,7 @@ def distinctive_words(model: Any, X: Any, n: int = 10) -> Tidy:
 
 def _tokens_by_component(model: Any, X: Any) -> np.ndarray:
     """Expected tokens of each component and word, components x words."""
-    values, share, theta = _counts(model, X), _shares(model, X), model.components_
+    values, share, theta = observed_counts(model, X), _shares(model, X), model.components_
     tokens = np.zeros(theta.shape)
     for start in range(0, values.shape[0], 1024):
         part, m = values[start : start + 1024], share[start : start + 1024]
@@ -162,7 +180,7 @@ def best_rows(model: Any, X: Any, n: int = 10) -> Tidy:
     Rows are ranked by the expected number of tokens beyond those that the average row would have.
     """
     share, labels = _shares(model, X), labels_of(model, X)[0]
-    length = np.asarray(_counts(model, X).sum(axis=1), dtype=float)
+    length = np.asarray(observed_counts(model, X).sum(axis=1), dtype=float)
     excess = (share - share.mean(axis=0)) * np.sqrt(np.maximum(length, 1.0))[:, None]
     found = []
     for k in range(share.shape[1]):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import html
 import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,8 +19,7 @@ __all__ = ["Tidy"]
 class Tidy:
     """A small table of results: named columns of equal length, one row a finding.
 
-    ``dict(tidy)`` maps names to arrays, which is what `polars.DataFrame` and `pandas.DataFrame`
-    take.
+    ``pandas.DataFrame(tidy)`` and ``polars.DataFrame(dict(tidy))`` make data frames of it.
 
     >>> found = Tidy(row=["Rudabanya", "Sinap"], probability=[0.91, 0.4])
     >>> found
@@ -68,6 +67,9 @@ class Tidy:
 
     def __bool__(self) -> bool:
         return len(self) > 0
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        return iter(self.to_rows())
 
     def take(self, index: Any) -> Tidy:
         """Rows by position, slice or mask."""
