@@ -293,3 +293,65 @@ def test_the_images_are_drawn_from_the_model_they_name():
     expected = 1 - (1 - data.leak) * np.prod(1 - data.priors[:, None] * data.loadings, axis=0)
     error = np.sqrt(expected * (1 - expected) / 20000)
     assert (np.abs(data.table.to_numpy().mean(axis=0) - expected) < 5 * error).all()
+
+
+def test_the_factorised_bound_is_tight_on_the_images():
+    table = images(300, 9).table
+    model = fz.NoisyOr(8, inference="factorised", random_state=0).fit(table)
+    gap = model.log_likelihood(table, "exact") - model.score_samples(table)
+    assert 0 <= gap.mean() < 0.3
+    assert model.bound_ / 300 > model.log_likelihood(table, "exact").mean() - 0.3
+    np.testing.assert_allclose(model.transform(table).to_numpy(), model.row_weights_, atol=1e-12)
+
+
+def test_restarted_rows_never_end_below_where_they_were():
+    table = images(200, 10).table
+    model = fz.NoisyOr(8, inference="factorised", random_state=0).fit(table)
+    blocks, state = model._blocks(table, reset=False), model._state()
+    bounds = {}
+    for restarts in (False, True):
+        steps = FactorisedSteps(8, blocks, restarts=restarts)
+        local = steps.start_rows(blocks, state)[0]
+        each = []
+        for _ in range(12):
+            local, _ = steps.local_step(blocks[0], local, state, None)
+            each.append(local.bound)
+        bounds[restarts] = np.array(each)
+    assert np.diff(bounds[True], axis=0).min() > -1e-9
+    assert (bounds[True][0] >= bounds[False][0] - 1e-9).all()
+    assert (bounds[True][-1] - bounds[False][-1]).mean() > 2
+
+
+@pytest.mark.parametrize("n_sources", [1, 4, 6])
+def test_as_many_states_as_codes_make_the_score_exact(n_sources):
+    X = images(80, 11).table.to_numpy()
+    model = fz.NoisyOr(n_sources, n_states=2**n_sources, random_state=0).fit(X)
+    np.testing.assert_allclose(model.score_samples(X), model.log_likelihood(X, "exact"), rtol=1e-9)
+    assert model.bound_ == pytest.approx(model.log_likelihood(X, "exact").sum(), rel=1e-9)
+
+
+def test_the_papers_own_algorithm_runs_without_any_search(monkeypatch):
+    def refuse(*args):
+        raise AssertionError("a search was run")
+
+    monkeypatch.setattr("falsezero.models.noisy_or.steps.truncated_pass", refuse)
+    X = images(150, 12).table.to_numpy()
+    options = {"inference": "factorised", "start": "random", "acceleration": None, "max_iter": 40}
+    one, other = (fz.NoisyOr(4, **options, random_state=seed).fit(X) for seed in (0, 1))
+    for model in (one, other):
+        objectives = [row["objective"] for row in model.history_]
+        assert (np.diff(objectives) >= -1e-9 * abs(objectives[-1])).all()
+        assert objectives[-1] > objectives[0]
+        assert (model.score_samples(X) <= model.log_likelihood(X, "exact") + 1e-9).all()
+    assert not np.allclose(one.loadings_, other.loadings_, atol=1e-3)
+    with pytest.raises(AssertionError, match="a search was run"):
+        fz.NoisyOr(4, inference="factorised", random_state=0).fit(X)
+
+
+def test_information_criteria_charge_every_parameter():
+    X = images(60, 13).table.to_numpy()
+    model = fz.NoisyOr(3, max_iter=20, random_state=0).fit(X)
+    n_parameters = 3 * 64 + 3 + 64
+    assert model.n_parameters_ == n_parameters
+    assert model.aic() == pytest.approx(-2 * model.bound_ + 2 * n_parameters, rel=1e-12)
+    assert model.bic() == pytest.approx(-2 * model.bound_ + np.log(60) * n_parameters, rel=1e-12)

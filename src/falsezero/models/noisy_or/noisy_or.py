@@ -23,7 +23,7 @@ from falsezero.models.noisy_or.likelihood import (
     exact_log_likelihood,
     importance_log_likelihood,
 )
-from falsezero.models.noisy_or.start import is_needed, search_sources
+from falsezero.models.noisy_or.start import is_needed, random_sources, search_sources
 from falsezero.models.noisy_or.steps import (
     FactorisedSteps,
     NoisyOrSteps,
@@ -32,6 +32,8 @@ from falsezero.models.noisy_or.steps import (
 )
 
 __all__ = ["NoisyOr"]
+
+_STARTS = {"search": search_sources, "random": random_sources}
 
 
 class NoisyOr(FactorModel):
@@ -52,13 +54,18 @@ class NoisyOr(FactorModel):
         is the paper's, with independent sources and eq. 6: a looser bound that favours sources that
         do not overlap. The cost of an iteration grows with the ones of the table and with K.
     n_states : int, default=8
-        On/off codes kept for each row when `inference` is "truncated".
+        On/off codes kept for each row when `inference` is "truncated". With as many codes as exist,
+        2^n_components, the bound is the log likelihood.
+    start : {"search", "random"}, default="search"
+        Where a fit begins. "search" compares short runs that start with too many sources, seeded
+        far apart, and drop the ones missed least. "random" draws all parameters at random, as the
+        paper does (section 3.2); with ``inference="factorised"`` it also leaves out the restarts of
+        rows from their most probable codes, so that nothing but the paper's updates is left.
     max_iter, tol : int and float
         Stop after `max_iter` iterations, or when the bound gains less than ``tol`` of itself an
         iteration.
     n_init : int, default=1
-        Number of whole fits; the best is kept. Each begins with a search of its own, over short
-        runs that start with too many sources, seeded far apart, and drop the ones missed least.
+        Number of whole fits, each from a start of its own; the best is kept.
     acceleration : {"squarem", None}, default="squarem"
         Whether to take longer strides between EM steps; the bound never falls either way.
     binarize : float or None, default=None
@@ -109,6 +116,7 @@ class NoisyOr(FactorModel):
         **FactorModel._parameter_constraints,
         "inference": [StrOptions({"truncated", "factorised"})],
         "n_states": [Interval(Integral, 1, None, closed="left")],
+        "start": [StrOptions({"search", "random"})],
         "acceleration": [StrOptions({"squarem"}), None],
     }
 
@@ -118,6 +126,7 @@ class NoisyOr(FactorModel):
         *,
         inference: str = "truncated",
         n_states: int = 8,
+        start: str = "search",
         max_iter: int = 500,
         tol: float = 1e-6,
         n_init: int = 1,
@@ -132,6 +141,7 @@ class NoisyOr(FactorModel):
         self.n_components = n_components
         self.inference = inference
         self.n_states = n_states
+        self.start = start
         self.max_iter = max_iter
         self.tol = tol
         self.n_init = n_init
@@ -147,8 +157,9 @@ class NoisyOr(FactorModel):
 
     def _steps(self, blocks: Blocks) -> NoisyOrSteps:
         if self.inference == "factorised":
-            return FactorisedSteps(self.n_components, blocks, search_sources)
-        return TruncatedSteps(self.n_components, blocks, search_sources, self.n_states)
+            restarts = self.start == "search"
+            return FactorisedSteps(self.n_components, blocks, _STARTS[self.start], restarts)
+        return TruncatedSteps(self.n_components, blocks, _STARTS[self.start], self.n_states)
 
     def _block_rows(self, values: Any) -> int | None:
         return sparse_block_rows(values)
@@ -166,7 +177,11 @@ class NoisyOr(FactorModel):
         self.components_ = -np.expm1(-fit.state.theta[order])
         self.leak_ = -np.expm1(-fit.state.leak)
         self.priors_ = expit(fit.state.odds[order])
-        self.row_weights_ = np.concatenate([part.posterior for part in fit.local])[:, order]
+        # The factorised bound has local optima, so rows kept warm during the fit may sit in others
+        # than `transform` finds; the training rows get what `transform` gives.
+        factorised = self.inference == "factorised"
+        local, order = (self._settled(blocks), slice(None)) if factorised else (fit.local, order)
+        self.row_weights_ = np.concatenate([part.posterior for part in local])[:, order]
         self.n_rows_ = blocks.shape[0]
         self.active_ = is_needed(self.row_weights_, self.components_, self.n_rows_)
         self.bound_ = fit.objective

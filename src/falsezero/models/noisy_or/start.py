@@ -31,6 +31,20 @@ LINK = 0.05
 """A source is linked to the columns that it makes with at least this probability."""
 
 
+def random_sources(n_sources: int, blocks: Blocks, rng: np.random.Generator) -> Sources:
+    """All parameters at random non-zero values (section 3.2).
+
+    Loadings are small and the leak is below the column means: a one that every source explains
+    would say nothing about any of them.
+    """
+    total, observed = blocks.column_counts
+    mean = (total + 0.5) / (observed + 1)
+    loadings = rng.uniform(0.01, 0.2, (n_sources, len(mean)))
+    leak = rng.uniform(0.1, 0.9, len(mean)) * mean
+    priors = rng.uniform(0.1, 0.5, n_sources)
+    return Sources(-np.log1p(-loadings), -np.log1p(-leak), np.log(priors / (1 - priors)), hold=0)
+
+
 def search_sources(n_sources: int, blocks: Blocks, rng: np.random.Generator) -> Sources:
     """The best of some short runs on a draw of the rows, by the bound."""
     some = _some_rows(blocks, max(1000, min(2 * blocks.shape[1], 4000)), rng)

@@ -35,6 +35,18 @@ _ROOTS = 2
 _ROUNDS = 3
 """Updates of the paper's q in one E-step."""
 
+_RESTART = 5
+"""E-steps between two restarts of the factorised posterior from the row's most probable codes."""
+
+_SETTLE = 20
+"""Updates of q that a restart gets before it is compared with where the row was."""
+
+_CODES = 4
+"""Codes kept for a row to restart from."""
+
+_TRACE = 1e-6
+"""Share that a source keeps which none of the codes has: updates of q multiply, so none is zero."""
+
 
 class Sources(NamedTuple):
     """The shared state: theta = -log(1 - p) of the loadings and the leak, log prior odds."""
@@ -66,6 +78,9 @@ class RowShares(NamedTuple):
     shares: np.ndarray
     posterior: np.ndarray
     bound: np.ndarray
+    codes: RowStates | None
+    """The most probable codes found so far, from which shares are restarted; None for no search."""
+    turn: int
 
 
 class _Statistics(NamedTuple):
@@ -188,13 +203,18 @@ class TruncatedSteps(NoisyOrSteps):
         self.n_states = n_states
 
     def start_rows(self, blocks: Blocks, state: Sources) -> list[RowStates]:
-        """The code with every source off, as the only one."""
+        """All codes where there is room for them, else the one with every source off."""
         n_sources = len(state.theta)
         places = min(self.n_states, 2 ** min(n_sources, 30))
+        first = np.zeros((places, n_sources), np.uint8)
+        n_first = 1
+        if places == 2**n_sources:
+            first[:] = (np.arange(places)[:, None] >> np.arange(n_sources)) & 1
+            n_first = places
         return [
             RowStates(
-                np.zeros((b.shape[0], places, n_sources), np.uint8),
-                np.ones(b.shape[0], np.int64),
+                np.tile(first, (b.shape[0], 1, 1)),
+                np.full(b.shape[0], n_first, np.int64),
                 np.tile(expit(state.odds), (b.shape[0], 1)),
                 np.zeros(b.shape[0]),
                 0,
@@ -208,6 +228,8 @@ class TruncatedSteps(NoisyOrSteps):
         """Weigh the codes that each row has, and look for better ones among their neighbours."""
         states, counts = local.states.copy(), local.counts.copy()
         roots = _ROOTS if local.turn else _CLIMB
+        if states.shape[1] == 2 ** states.shape[2]:
+            roots = 0
         csr, odds = block.csr, self._odds(block, state)
         found = truncated_pass(
             csr.indptr,
@@ -227,28 +249,67 @@ class TruncatedSteps(NoisyOrSteps):
 
 
 class FactorisedSteps(NoisyOrSteps):
-    """The paper's own EM: sources independent a posteriori, ones bounded by eq. 6 (Fig. 2)."""
+    """The paper's own EM: sources independent a posteriori, ones bounded by eq. 6 (Fig. 2).
+
+    The bound has many local optima in q, and shares in proportion to the loadings lead to poor
+    ones. With `restarts`, every few E-steps each row is also restarted from its most probable
+    codes, and keeps whichever of the two bounds is higher. Without, q moves as in Fig. 2 alone.
+    """
+
+    def __init__(
+        self,
+        n_components: int,
+        blocks: Blocks,
+        start: Start | None = None,
+        restarts: bool = True,
+    ):
+        super().__init__(n_components, blocks, start)
+        self.search = TruncatedSteps(n_components, blocks, n_states=_CODES) if restarts else None
 
     def start_rows(self, blocks: Blocks, state: Sources) -> list[RowShares]:
         """Each one shared among the sources in proportion to their loadings."""
         share = state.theta.T / state.theta.sum(axis=0)[:, None]
+        codes = self.search.start_rows(blocks, state) if self.search else [None] * len(blocks)
         return [
             RowShares(
                 share[b.csr.indices],
                 np.tile(expit(state.odds), (b.shape[0], 1)),
                 np.zeros(b.shape[0]),
+                own,
+                0,
             )
-            for b in blocks
+            for b, own in zip(blocks, codes, strict=True)
         ]
 
     def local_step(
         self, block: Block, local: RowShares, state: Sources, rng: Any
     ) -> tuple[RowShares, _Statistics]:
         """Fig. 2's updates of q, each followed by the posterior of eq. 5."""
-        shares = local.shares.copy()
-        csr, odds = block.csr, self._odds(block, state)
-        found = factorised_pass(
-            csr.indptr, csr.indices, state.theta, state.leak, odds, shares, _ROUNDS
-        )
+        shares, codes = local.shares.copy(), local.codes
+        found = self._pass(block, state, shares, _ROUNDS)
+        if self.search is not None and codes is not None and local.turn % _RESTART == 0:
+            codes, _ = self.search.local_step(block, codes, state, rng)
+            again = self._shares_of(block, codes.posterior, state)
+            better = self._pass(block, state, again, _SETTLE)[3] > found[3]
+            each = np.repeat(better, np.diff(block.csr.indptr))
+            shares[each] = again[each]
+            found = self._pass(block, state, shares, 0)
         stats, bound = self._statistics(block, state, found)
-        return RowShares(shares, found[0].astype(block.values.dtype), bound), stats
+        posterior = found[0].astype(block.values.dtype)
+        return RowShares(shares, posterior, bound, codes, local.turn + 1), stats
+
+    def _pass(
+        self, block: Block, state: Sources, shares: np.ndarray, rounds: int
+    ) -> tuple[np.ndarray, ...]:
+        csr, odds = block.csr, self._odds(block, state)
+        return factorised_pass(
+            csr.indptr, csr.indices, state.theta, state.leak, odds, shares, rounds
+        )
+
+    @staticmethod
+    def _shares_of(block: Block, posterior: np.ndarray, state: Sources) -> np.ndarray:
+        """Each one shared in proportion to loading times the probability that a source is on."""
+        csr = block.csr
+        rows = np.repeat(np.arange(block.shape[0]), np.diff(csr.indptr))
+        shares = (posterior[rows] + _TRACE) * state.theta.T[csr.indices]
+        return shares / shares.sum(axis=1, keepdims=True)
