@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from falsezero.analysis.best_cells import Search
 from falsezero.analysis.noise import check_convex, check_probability, resolve_keep
 from falsezero.data.errors import DataError
 from falsezero.data.labels import find_label
@@ -17,6 +18,8 @@ __all__ = ["expand", "false_absences", "false_presences"]
 
 _MOST = 10_000_000
 """Cells that a list may have."""
+
+_AT_A_TIME = 1_000_000
 
 
 def false_absences(
@@ -188,25 +191,20 @@ class _Tile(NamedTuple):
     codes: np.ndarray
     content: np.ndarray
     noise: np.ndarray
-    kept: np.ndarray
-    """Row weights without the noise."""
 
 
-def _tiles(
-    model: Any, table: Any, keep: Any, value: int, wanted: np.ndarray | None = None
-) -> Iterator[_Tile]:
+def _tiles(model: Any, table: Any, keep: Any, value: int, wanted: np.ndarray) -> Iterator[_Tile]:
     """The table a few rows at a time, as far as `wanted`: dense, a sparse one may not fit."""
     check_convex(model)
     keep = resolve_keep(model, keep)
     for block, weights in model.weights_by_block(table):
         word = keep if keep.ndim == 1 else keep[block.rows]
-        kept = model.reweigh(weights, word)
         for tile in block.tiles():
             rows = slice(tile.start - block.start, tile.rows.stop - block.start)
-            if wanted is None or ((wanted >= tile.start) & (wanted < tile.rows.stop)).any():
+            if ((wanted >= tile.start) & (wanted < tile.rows.stop)).any():
                 its_own = word if keep.ndim == 1 else word[rows]
                 said = _content_and_noise(model, weights[rows], its_own, value)
-                yield _Tile(tile.start, tile.codes, *said, kept[rows])
+                yield _Tile(tile.start, tile.codes, *said)
 
 
 def _doubtful(
@@ -217,45 +215,109 @@ def _doubtful(
             f"n={n} is not a number of cells to list; give n=10, say, or leave it out."
         )
     check_probability("min_probability", min_probability)
+    check_convex(model)
     row_labels, column_labels = labels_of(model, table)
-    parts, number = [], 0
-    for tile in _tiles(model, table, keep, value):
-        parts.append(_doubtful_in(model, tile, value, n, min_probability))
-        number += len(parts[-1][0])
-        if number > _MOST and n is None:
-            raise ValueError(
-                f"More than {_MOST} cells are doubtful by min_probability={min_probability:g}; "
-                "raise it, or list the best of them with n=."
-            )
-    rows, columns, probability, content, noise, causes = (
-        np.concatenate([part[i] for part in parts]) for i in range(6)
-    )
-    order = np.lexsort((columns, rows, -probability))[:n]
+    find = _doubtful_ones if value else _doubtful_zeros
+    found = find(model, table, resolve_keep(model, keep), n, min_probability)
     return Tidy(
-        row=row_labels[rows[order]],
-        column=column_labels[columns[order]],
-        probability=probability[order],
-        content=content[order],
-        noise=noise[order],
-        causes=[_cause_text(shares) for shares in causes[order]],
+        row=row_labels[found.rows],
+        column=column_labels[found.columns],
+        probability=found.probability,
+        content=found.content,
+        noise=found.noise,
+        causes=[_cause_text(shares) for shares in found.causes],
     )
 
 
-def _doubtful_in(
-    model: Any, tile: _Tile, value: int, n: int | None, least: float
-) -> tuple[np.ndarray, ...]:
-    """Doubtful cells of a tile with their causes; of those, the `n` best and their equals."""
-    probability = _doubt(tile.content, tile.noise, value)
-    at, columns = np.nonzero((tile.codes == value) & (probability >= least))
-    if n is not None and n < len(at):
-        found = probability[at, columns]
-        best = found >= np.partition(found, len(at) - n)[len(at) - n] if n else slice(0)
-        at, columns = at[best], columns[best]
-    makes = model.components_.T if value == 0 else 1 - model.components_.T
-    causes = tile.kept[at] * makes[columns]
+class _Doubtful(NamedTuple):
+    """Some cells, with what speaks for and against each."""
+
+    rows: np.ndarray
+    columns: np.ndarray
+    probability: np.ndarray
+    content: np.ndarray
+    noise: np.ndarray
+    causes: np.ndarray
+
+    def best(self, n: int | None) -> _Doubtful:
+        order = np.lexsort((self.columns, self.rows, -self.probability))[:n]
+        return _Doubtful(*(field[order] for field in self))
+
+
+def _doubtful_zeros(
+    model: Any, table: Any, keep: np.ndarray, n: int | None, least: float
+) -> _Doubtful:
+    """A bounded search: only cells whose content may reach the list are looked at."""
+    search = Search(model.components_, _MOST + 1 if n is None else n, least)
+    parts = []
+    for block, weights in model.weights_by_block(table):
+        word = keep if keep.ndim == 1 else keep[block.rows]
+        kept = model.reweigh(weights, word)
+        noise = weights * (1 - word), weights
+        search.visit(block.start, kept, block.csr, block.missing_csr, noise)
+        parts.append(weights)
+    found = search.found()
+    _refuse_too_many(len(found.rows), n, least)
+    cells = found.rows, found.columns
+    return _judged(model, np.concatenate(parts), keep, cells, 0).best(n)
+
+
+def _doubtful_ones(
+    model: Any, table: Any, keep: np.ndarray, n: int | None, least: float
+) -> _Doubtful:
+    """All ones of a block at a time, and of the doubtful among them the best."""
+    best = None
+    for block, weights in model.weights_by_block(table):
+        word = keep if keep.ndim == 1 else keep[block.rows]
+        for rows, columns in _ones_of(block):
+            found = _judged(model, weights, word, (rows, columns), 1)
+            doubted = found.probability >= least
+            found = _Doubtful(*(field[doubted] for field in found))
+            found = found._replace(rows=found.rows + block.start)
+            if best is not None:
+                found = _Doubtful(*map(np.concatenate, zip(best, found, strict=True)))
+            best = found.best(n)
+            _refuse_too_many(len(best.rows), n, least)
+    assert best is not None
+    return best
+
+
+def _refuse_too_many(number: int, n: int | None, least: float) -> None:
+    if number > _MOST and n is None:
+        raise ValueError(
+            f"More than {_MOST} cells are doubtful by min_probability={least:g}; "
+            "raise it, or list the best of them with n=."
+        )
+
+
+def _ones_of(block: Any) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Rows (counted within the block) and columns of its ones, a million at a time."""
+    start, columns = block.csr.indptr, block.csr.indices
+    for first in range(0, max(len(columns), 1), _AT_A_TIME):
+        some = np.arange(first, min(first + _AT_A_TIME, len(columns)))
+        yield np.searchsorted(start, some, side="right") - 1, columns[first : first + _AT_A_TIME]
+
+
+def _judged(
+    model: Any,
+    weights: np.ndarray,
+    keep: np.ndarray,
+    cells: tuple[np.ndarray, np.ndarray],
+    value: int,
+) -> _Doubtful:
+    """What `_content_and_noise` says of some cells, and their causes."""
+    rows, columns = cells
+    w, word = weights[rows], keep if keep.ndim == 1 else keep[rows]
+    components = np.ascontiguousarray(model.components_.T[columns])
+    kept = model.reweigh(w, word) if len(w) else w
+    makes = components if value else 1 - components
+    content = np.clip(np.einsum("ik,ik->i", kept, components), 0, 1)
+    everything = np.einsum("ik,ik->i", w, makes)
+    noise = np.einsum("ik,ik->i", w * (1 - word), makes)
+    noise = np.minimum(noise / np.maximum(everything, np.finfo(float).tiny), 1.0)
+    causes = kept * (1 - components if value else components)
     causes /= np.maximum(causes.sum(axis=1, keepdims=True), np.finfo(float).tiny)
-    cell = (at, columns)
-    return at + tile.start, columns, probability[cell], tile.content[cell], tile.noise[cell], causes
+    return _Doubtful(rows, columns, _doubt(content, noise, value), content, noise, causes)
 
 
 def _cause_text(shares: np.ndarray) -> str:

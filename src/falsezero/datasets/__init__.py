@@ -27,6 +27,7 @@ from falsezero.datasets._loaders import (
     load_wikipedia_sample,
 )
 from falsezero.datasets._newsgroups4 import load_newsgroups4, load_newsgroups4_documents
+from falsezero.datasets._sparse import SparseSimulated, make_sparse_aspect_bernoulli
 from falsezero.datasets._store import Dataset, DatasetNotFoundError
 from falsezero.datasets.noisy_or_images import NoisyOrImages, make_noisy_or_images
 
@@ -35,6 +36,7 @@ __all__ = [
     "DatasetNotFoundError",
     "NoisyOrImages",
     "Simulated",
+    "SparseSimulated",
     "load_associated_press",
     "load_citeseer",
     "load_cora",
@@ -59,4 +61,5 @@ __all__ = [
     "make_aspect_bernoulli",
     "make_digits_demo",
     "make_noisy_or_images",
+    "make_sparse_aspect_bernoulli",
 ]

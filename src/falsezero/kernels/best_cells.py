@@ -1,0 +1,190 @@
+"""Bounded search for the cells of W F that score highest, without a visit to all cells.
+
+Each component keeps its columns in descending order of f_kt. A row can reach c only in columns
+where one of its larger components k has f_kt >= (c - rest) / mass, with `mass` the sum of the
+larger weights and `rest` the most that the smaller ones can add, because a weighted mean is no
+larger than its largest term. So a row reads the heads of a few lists, and nothing else.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from falsezero.kernels._jit import jit
+
+_SLACK = 1e-9
+"""Bounds are sums in another order than what they bound."""
+
+_SMALL_SHARE = 0.25
+"""Weights that together cannot add more than this share of the level sought are `rest`."""
+
+
+@jit
+def _candidates(w, level, columns, order, ranked, is_large, out):
+    """Write the columns in which a row may reach `level` to `out`; return how many there are."""
+    n_components, n_columns = order.shape
+    rest = 0.0
+    mass = 0.0
+    allowed = _SMALL_SHARE * level / n_components
+    for k in range(n_components):
+        most = w[k] * ranked[k, 0]
+        is_large[k] = most > allowed
+        if is_large[k]:
+            mass += w[k]
+        else:
+            rest += most
+    if mass <= 0.0:
+        return 0 if level > 0.0 else _everything(out)
+    least = (level - rest) / mass * (1.0 - _SLACK) - 1e-300
+    count = 0
+    for k in range(n_components):
+        if not is_large[k]:
+            continue
+        for place in range(n_columns):
+            if ranked[k, place] < least:
+                break
+            t = order[k, place]
+            is_known = False
+            for other in range(k):
+                if is_large[other] and columns[t, other] >= least:
+                    is_known = True
+                    break
+            if not is_known:
+                out[count] = t
+                count += 1
+    return count
+
+
+@jit
+def _everything(out):
+    for t in range(out.shape[0]):
+        out[t] = t
+    return out.shape[0]
+
+
+@jit
+def _is_listed(t, indices, first, stop):
+    """Whether a sorted list of columns holds t."""
+    while first < stop:
+        middle = (first + stop) // 2
+        if indices[middle] < t:
+            first = middle + 1
+        else:
+            stop = middle
+    return first
+
+
+@jit
+def _score(w, removed, weights, f):
+    """The content of a cell, times the probability that noise made its zero where noise is asked.
+
+    Without `removed` the content itself: sum_k w_k f_k.
+    """
+    content = 0.0
+    for k in range(f.shape[0]):
+        content += w[k] * f[k]
+    if removed.shape[0] == 0:
+        return content
+    content = min(content, 1.0)
+    noise, everything = 0.0, 0.0
+    for k in range(f.shape[0]):
+        noise += removed[k] * (1.0 - f[k])
+        everything += weights[k] * (1.0 - f[k])
+    return content * min(noise / max(everything, 1e-300), 1.0)
+
+
+@jit
+def _level(score, removed, total):
+    """The content that a row needs for this score.
+
+    The posterior of noise is at most r / (r + (1 - r)(1 - c)) with r the share of removed weights
+    and c the content, so that c >= score / (r + score (1 - r)).
+    """
+    if removed.shape[0] == 0:
+        return score
+    share = 0.0
+    for k in range(removed.shape[0]):
+        share += removed[k]
+    share = min(share / max(total, 1e-300), 1.0)
+    bottom = share + score * (1.0 - share)
+    return score / bottom * (1.0 - 100.0 * _SLACK) if bottom > 0.0 else np.inf
+
+
+@jit
+def _is_better(score, cell, other_score, other_cell):
+    """Higher scores first; among equal ones the cell that comes first in the table."""
+    return score > other_score or (score == other_score and cell < other_cell)
+
+
+@jit
+def _sift_down(scores, cells, size):
+    """Put the top of a heap, whose worst entry comes first, where it belongs."""
+    at = 0
+    while True:
+        worst = at
+        for child in (2 * at + 1, 2 * at + 2):
+            if child < size and _is_better(
+                scores[worst], cells[worst], scores[child], cells[child]
+            ):
+                worst = child
+        if worst == at:
+            return
+        scores[at], scores[worst] = scores[worst], scores[at]
+        cells[at], cells[worst] = cells[worst], cells[at]
+        at = worst
+
+
+@jit
+def _sift_up(scores, cells, at):
+    while at > 0:
+        parent = (at - 1) // 2
+        if not _is_better(scores[parent], cells[parent], scores[at], cells[at]):
+            return
+        scores[at], scores[parent] = scores[parent], scores[at]
+        cells[at], cells[parent] = cells[parent], cells[at]
+        at = parent
+
+
+@jit
+def best_in_rows(
+    rows, first_row, kept, removed, weights, columns, order, ranked,
+    start, indices, holes_start, holes, least, scores, cells, size,
+):  # fmt: skip
+    """Enter the unlisted cells of some rows into a heap of the best; return its new size.
+
+    `rows` are visited in the order given. A cell is (row + first_row) * n_columns + column. The
+    heap is full at ``len(scores)`` entries; then `least` is the score of its worst.
+    """
+    n_columns = columns.shape[0]
+    capacity = scores.shape[0]
+    out = np.empty(n_columns, dtype=np.int64)
+    is_large = np.empty(columns.shape[1], dtype=np.bool_)
+    for n in rows:
+        w, gone, every = kept[n], removed[n], weights[n]
+        total = 0.0
+        for k in range(every.shape[0]):
+            total += every[k]
+        bar = max(least, scores[0]) if size == capacity else least
+        count = _candidates(w, _level(bar, gone, total), columns, order, ranked, is_large, out)
+        for i in range(count):
+            t = out[i]
+            score = _score(w, gone, every, columns[t])
+            cell = (first_row + n) * n_columns + t
+            if score < least:
+                continue
+            if size == capacity and not _is_better(score, cell, scores[0], cells[0]):
+                continue
+            place = _is_listed(t, indices, start[n], start[n + 1])
+            if place < start[n + 1] and indices[place] == t:
+                continue
+            place = _is_listed(t, holes, holes_start[n], holes_start[n + 1])
+            if place < holes_start[n + 1] and holes[place] == t:
+                continue
+            if size < capacity:
+                scores[size], cells[size] = score, cell
+                _sift_up(scores, cells, size)
+                size += 1
+            else:
+                scores[0], cells[0] = score, cell
+                _sift_down(scores, cells, size)
+    return size
