@@ -24,7 +24,8 @@ LAYERS = [
     "kernels",
 ]
 OWNERS = {
-    "numba": {"kernels/_jit.py"},
+    "numba": {"kernels/_compiler.py"},
+    "llvmlite": {"kernels/_compiler.py"},
     "matplotlib": "plot/",
     "dask": {"backends/dask.py"},
     "distributed": {"backends/dask.py"},

@@ -1,17 +1,58 @@
-"""The one decorator through which every compiled kernel passes; the only importer of numba."""
+"""The one decorator through which every kernel passes; its first call imports numba."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from functools import cached_property, update_wrapper
 from typing import Any
 
-import numba
-from llvmlite import ir
-from numba.core import cgutils
-from numba.extending import intrinsic
+__all__ = ["Kernel", "jit", "prefetch"]
 
 _PLAIN = os.environ.get("FALSEZERO_JIT") == "0"
+
+
+class Kernel:
+    """A function that is compiled when it is first called, by Python or by another kernel."""
+
+    def __init__(self, function: Callable[..., Any], options: dict[str, Any]) -> None:
+        update_wrapper(self, function)
+        self._function, self._options = function, options
+
+    def __call__(self, *arguments: Any) -> Any:
+        return self.dispatcher(*arguments)
+
+    def __reduce__(self) -> str:
+        return str(self._function.__qualname__)
+
+    @cached_property
+    def dispatcher(self) -> Any:
+        """numba's view of the function."""
+        from falsezero.kernels._compiler import compile_lazily
+
+        return compile_lazily(self._function, self._options)
+
+    @property
+    def _numba_type_(self) -> Any:
+        from falsezero.kernels._compiler import type_of
+
+        return type_of(self.dispatcher)
+
+
+class _Prefetch:
+    """Ask for the cache line of ``array[index]``, to be written soon; nothing in plain Python."""
+
+    def __call__(self, array: Any, index: int) -> None:
+        """Do nothing: a hint that only compiled code can give."""
+
+    @property
+    def _numba_type_(self) -> Any:
+        from falsezero.kernels import _compiler
+
+        return _compiler.type_of(_compiler.prefetch)
+
+
+prefetch = _Prefetch()
 
 
 def jit(
@@ -22,8 +63,7 @@ def jit(
     `reassociate` lets sums be taken in another order, which is what turns a dot product into SIMD
     code; NaN and infinity keep their meaning. `inline` makes a helper part of whatever calls it: a
     call that passes arrays costs more than a short loop. ``FALSEZERO_JIT=0`` leaves the function as
-    plain Python, for debugging. Where no cache folder can be written (a read-only install) the
-    kernel is compiled anew in each process instead of failing.
+    plain Python, for debugging.
     """
     if function is None:
         return lambda function: jit(function, reassociate=reassociate, inline=inline)
@@ -33,30 +73,4 @@ def jit(
     options: dict[str, Any] = {"nogil": True, "error_model": "numpy", "forceinline": inline}
     if reassociate:
         options["fastmath"] = {"reassoc", "contract", "nsz"}
-    try:
-        return numba.njit(cache=True, **options)(function)
-    except RuntimeError:
-        return numba.njit(**options)(function)
-
-
-def _prefetch(context: Any, array: Any, index: Any) -> Any:
-    """Ask for the cache line of ``array[index]``, to be written soon; any index is harmless."""
-
-    def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        kind = signature.args[0]
-        view = context.make_array(kind)(context, builder, arguments[0])
-        place = cgutils.get_item_pointer(context, builder, kind, view, [arguments[1]])
-        byte, number = ir.IntType(8).as_pointer(), ir.IntType(32)
-        ask = cgutils.get_or_insert_function(
-            builder.module,
-            ir.FunctionType(ir.VoidType(), [byte, number, number, number]),
-            "llvm.prefetch.p0i8",
-        )
-        for_writing, keep_close, data = number(1), number(3), number(1)
-        builder.call(ask, [builder.bitcast(place, byte), for_writing, keep_close, data])
-        return context.get_dummy_value()
-
-    return numba.types.void(array, index), emit
-
-
-prefetch: Any = (lambda array, index: None) if _PLAIN else intrinsic(_prefetch)
+    return Kernel(function, options)
