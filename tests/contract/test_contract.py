@@ -15,15 +15,17 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.utils.estimator_checks import check_estimator
 
 import falsezero as fz
+from falsezero.base.capabilities import Capabilities
+from falsezero.base.links import LINKS
 from falsezero.models import MODELS, model_class
 
 # What answers by averaging draws has a contract of its own, in its own tests.
 OPTIMISED = [name for name in MODELS if not hasattr(model_class(name), "posterior_predict")]
-BINARY = [name for name in OPTIMISED if model_class(name)._kind == "binary"]
-CONVEX = [name for name in OPTIMISED if hasattr(model_class(name), "cell_posterior")]
-TAKES_NAN = [
-    name for name in OPTIMISED if model_class(name)().__sklearn_tags__().input_tags.allow_nan
-]
+DECLARED = {name: model_class(name)().capabilities for name in MODELS}
+BINARY = [name for name in OPTIMISED if DECLARED[name].table == "binary"]
+CAUSES = [name for name in OPTIMISED if DECLARED[name].cell_has_cause]
+TAKES_NAN = [name for name in OPTIMISED if DECLARED[name].leaves_cells_out]
+LINKED = [name for name in OPTIMISED if DECLARED[name].link is not None]
 
 quick = settings(
     max_examples=25, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True
@@ -231,7 +233,7 @@ def test_constant_tables_are_no_trouble(name, fill, shape):
         assert np.abs(expected - fill).max() < 0.5
 
 
-@pytest.mark.parametrize("name", CONVEX)
+@pytest.mark.parametrize("name", CAUSES)
 @quick
 @given(data=st.data())
 def test_denoising_survives_any_table(name, data):
@@ -246,3 +248,59 @@ def test_denoising_survives_any_table(name, data):
         assert np.isfinite(doubtful["probability"]).all()
     causes = fz.explain(model, X)
     assert np.isfinite(causes["posterior"]).all()
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_it_declares_what_it_can_be_asked(name):
+    declared = model_class(name)().capabilities
+    assert isinstance(declared, Capabilities)
+    kind = model_class(name)
+    assert hasattr(kind, "bic") == hasattr(kind, "aic") == (declared.sample_size is not None)
+    assert hasattr(kind, "cell_posterior") == declared.cell_has_cause
+    assert kind().__sklearn_tags__().input_tags.allow_nan == declared.leaves_cells_out
+
+
+@pytest.mark.parametrize("name", LINKED)
+def test_the_declared_link_is_the_one_it_reconstructs_by(name):
+    model = make(name).fit(table())
+    weights, link = np.asarray(model.transform(table())), LINKS[model.capabilities.link]
+    for keep in (None, [1.0, 0.5, 0.25]):
+        kept = weights if keep is None else weights * keep
+        if link.weights_compete:
+            kept = kept / kept.sum(axis=1, keepdims=True)
+        expected = link.expected(kept, model.components_, model._link_offset)
+        np.testing.assert_allclose(model.reconstruct(table(), keep), expected, atol=1e-6)
+
+
+@pytest.mark.parametrize("name", [n for n in OPTIMISED if DECLARED[n].sample_size == "rows"])
+def test_a_criterion_that_counts_rows_does_not_see_cells_that_are_hidden(name):
+    X = table()
+    model = make(name).fit(X)
+    penalty = model.bic() - model.aic() + 2 * model.n_parameters_
+    assert penalty == pytest.approx(model.n_parameters_ * np.log(len(X)))
+
+
+@pytest.mark.parametrize("name", [n for n in OPTIMISED if DECLARED[n].sample_size == "cells"])
+def test_a_criterion_that_counts_cells_counts_those_observed(name):
+    X = table()
+    X[0, :5] = np.nan
+    model = make(name).fit(X)
+    penalty = model.bic() - model.aic() + 2 * model.n_parameters_
+    assert penalty == pytest.approx(model.n_parameters_ * np.log(X.size - 5))
+
+
+@pytest.mark.parametrize("name", [n for n in OPTIMISED if DECLARED[n].distributed])
+def test_it_is_fitted_to_shards_as_to_the_whole_table(name, tmp_path):
+    X = table()
+    for i in range(2):
+        np.save(tmp_path / f"{i}.npy", X[20 * i : 20 * (i + 1)])
+    whole_fit = make(name, max_iter=10).fit(X)
+    parts = make(name, max_iter=10).fit(fz.Shards([tmp_path / "0.npy", tmp_path / "1.npy"]))
+    np.testing.assert_allclose(parts.objective_, whole_fit.objective_, rtol=1e-3)
+
+
+@pytest.mark.parametrize("name", [n for n in MODELS if not DECLARED[n].distributed])
+def test_shards_are_refused_by_models_that_cannot_take_them(name, tmp_path):
+    np.save(tmp_path / "0.npy", table())
+    with pytest.raises(TypeError, match="Shards"):
+        model_class(name)().fit(fz.Shards([tmp_path / "0.npy"]))

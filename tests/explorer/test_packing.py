@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import zlib
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -84,6 +85,8 @@ def test_pack_is_text_that_html_leaves_alone() -> None:
 
 def test_a_model_that_the_page_cannot_compute_is_refused() -> None:
     class Odd(fz.AspectBernoulli):
+        capabilities = replace(fz.AspectBernoulli.capabilities, link=None)
+
         def _expected(self, weights: np.ndarray) -> np.ndarray:
             return (weights @ self.components_) ** 3
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from falsezero.analysis.gaps import positions_of
 from falsezero.analysis.noise import check_convex
-from falsezero.data.blocks import Block
+from falsezero.data.blocks import UNOBSERVED, Block
 from falsezero.data.tidy import Tidy
 from falsezero.data.validate import labels_of
 
@@ -107,7 +107,7 @@ def _strongest(
     posterior, codes = model.cell_posterior(part, weights[rows], columns), part.codes
     order = np.argsort(-posterior, axis=0, kind="stable")[:top]
     ranked = np.take_along_axis(posterior, order, axis=0)
-    keeps = (ranked >= least) & (codes != 2)
+    keeps = (ranked >= least) & (codes != UNOBSERVED)
     i, t, rank = np.nonzero(keeps.transpose(1, 2, 0))
     return (
         rows[i] + block.start,

@@ -23,7 +23,7 @@ from scipy import sparse
 from scipy.special import gammaln
 from sklearn.model_selection import KFold
 
-from falsezero.base.estimator import FactorModel
+from falsezero.base.capabilities import capabilities_of
 from falsezero.data.table import Table
 
 __all__ = ["HiddenCells", "cell_log_probability", "hide_cells", "score_cells", "score_rows"]
@@ -163,7 +163,7 @@ def _expected(model: Any, hidden: HiddenCells) -> np.ndarray:
 
 def _by_rows(model: Any, table: Table) -> Callable[[slice], np.ndarray]:
     """What the model expects of some rows of the table."""
-    if type(model).reconstruct is not FactorModel.reconstruct:
+    if capabilities_of(model).link is None:
         return lambda rows: np.asarray(model.reconstruct(table.select(rows=rows)))
     weights = np.concatenate([part for _, part in model.weights_by_block(table)])
     return lambda rows: np.asarray(model._expected(weights[rows]))

@@ -200,19 +200,13 @@ def posterior_histogram(model: Any, spoilt: Any, clean: Any) -> Tidy:
     -------
     Tidy with columns component, true_ones, added_ones, zeros; each of the three sums to one.
     """
-    causes = getattr(model, "cell_posterior", None) or getattr(model, "cell_causes", None)
-    if causes is None:
-        raise TypeError(
-            f"{type(model).__name__} does not say which component made a cell, so there is no "
-            "histogram of them; AspectBernoulli, BinaryICA and BernoulliMixture do."
-        )
     original = clean if isinstance(clean, Table) else Table(clean)
     n_components = model.components_.shape[0]
     totals = np.zeros((3, n_components))
     for block, weights in model.weights_by_block(spoilt):
         for tile in block.tiles():
             shares = weights[tile.start - block.start :][: tile.shape[0]]
-            posterior = np.nan_to_num(causes(tile, shares))
+            posterior = np.nan_to_num(model.cell_causes(tile, shares))
             codes, truth = tile.codes, original.values[tile.rows].toarray()
             ones, zeros = codes == 1, (codes == 0) & ~np.isnan(truth)
             for i, where in enumerate((ones & (truth == 1), ones & (truth == 0), zeros)):

@@ -10,6 +10,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
+from falsezero.base.capabilities import capabilities_of
 from falsezero.data.table import Table
 from falsezero.data.tidy import Tidy
 from falsezero.data.validate import labels_of
@@ -121,7 +122,7 @@ def find_phantoms(model: Any, *, threshold: float = 1 / 3) -> Phantoms:
 def check_convex(model: Any) -> None:
     """Refuse a model whose cells are not each made by one component: it cannot say by which."""
     check_is_fitted(model)
-    if not hasattr(model, "cell_posterior"):
+    if not capabilities_of(model).cell_has_cause:
         raise TypeError(
             f"In {type(model).__name__} a cell has no component of its own that made it, so none "
             "can be called noise or held responsible; fit AspectBernoulli or BinaryICA."
@@ -222,7 +223,7 @@ def denoise(model: Any, table: Any, *, keep: Any = None, threshold: float = 0.5)
     """
     check_probability("threshold", threshold)
     keep = resolve_keep(model, keep)
-    if getattr(model, "_kind", None) != "binary":
+    if capabilities_of(model).table != "binary":
         raise TypeError(
             f"{type(model).__name__} does not tell the probability of a one; its reconstruct() "
             "takes keep= too."

@@ -14,9 +14,9 @@ import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import get_tags
 
 from falsezero.analysis.heldout import hide_cells, score_cells, score_rows, split_rows
+from falsezero.base.capabilities import capabilities_of
 from falsezero.base.estimator import spawn_seeds
 from falsezero.data.output import check_target, write_atomically
 from falsezero.data.read import as_table
@@ -72,7 +72,7 @@ class Plan(NamedTuple):
             model = self._seeded(*task)
             outcome = self._judge(model, task.fold)
         outcome["seconds"] = time.perf_counter() - began
-        outcome["converged"] = bool(getattr(model, "converged_", True))
+        outcome["converged"] = bool(model.converged_)
         return outcome, None if self.is_held_out else model
 
     def _seeded(self, candidate: int, fold: int) -> Any:
@@ -107,23 +107,19 @@ class Plan(NamedTuple):
 
 def check_model(model: Any) -> None:
     """Refuse classes and names where a model belongs."""
-    if isinstance(model, type) or not hasattr(model, "get_params"):
-        given = f"the class {model.__name__}" if isinstance(model, type) else repr(model)
-        raise TypeError(f"A model is needed, such as AspectBernoulli(), but {given} was given.")
+    capabilities_of(model)
 
 
 def in_sample(model: Any, criterion: str) -> float:
     """AIC, BIC or the evidence (bound) of a fitted model."""
     if criterion == "evidence":
-        found = getattr(model, "log_evidence_", getattr(model, "evidence_", None))
-        # With free weights the bound of variational EM grows with every component.
-        if found is None or getattr(model, "inference", None) == "em":
+        if not capabilities_of(model).has_evidence:
             raise ValueError(
                 f"{type(model).__name__} has no evidence; BinaryICA(inference='vb') has one, and "
                 "criterion='rows' asks every model the same."
             )
-        return float(found)
-    if not hasattr(model, criterion):
+        return float(model.evidence_)
+    if capabilities_of(model).sample_size is None:
         raise ValueError(
             f"{type(model).__name__} has no {criterion.upper()}; "
             "criterion='rows' asks every model the same."
@@ -241,7 +237,7 @@ def planned(
         known = ", ".join(CRITERIA)
         raise ValueError(f"criterion={criterion!r} is not known; choose one of {known}.")
     for candidate in candidates:
-        if criterion == "cells" and not get_tags(candidate).input_tags.allow_nan:
+        if criterion == "cells" and not capabilities_of(candidate).leaves_cells_out:
             raise ValueError(
                 f"criterion='cells' hides cells, and {type(candidate).__name__} cannot be fitted "
                 "without them; criterion='rows' leaves out whole rows instead."

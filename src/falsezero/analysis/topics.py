@@ -60,7 +60,8 @@ def observed_counts(model: Any, X: Any) -> sparse.csr_array:
     """The table as the model sees it; cells not observed have no tokens."""
     binarize = getattr(model, "binarize", None)
     values = sparse.csr_array(
-        check_table(model, X, kind=model._kind, binarize=binarize, reset=False), copy=True
+        check_table(model, X, kind=model.capabilities.table, binarize=binarize, reset=False),
+        copy=True,
     )
     values.data = np.nan_to_num(values.data)
     return values

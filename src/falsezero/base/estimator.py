@@ -27,6 +27,8 @@ from sklearn.utils.validation import (
 )
 
 from falsezero.backends import workers
+from falsezero.base.capabilities import Capabilities
+from falsezero.base.links import LINKS
 from falsezero.data.blocks import Block, Blocks
 from falsezero.data.shards import Shards
 from falsezero.data.table import Table
@@ -41,7 +43,7 @@ __all__ = ["FactorModel", "Interval", "StrOptions", "checked_keep", "spawn_seeds
 _ROW_TOL = 1e-9
 _ROW_ITER = 1000
 _TRACE = 1e-9
-"""How little of a row's weight stands for "nothing": below it, training averages take over."""
+"""Share of a row's weight below which the mean training weights take over."""
 
 _SMALL = 131072
 """Cells up to which a sparse table is made dense at once."""
@@ -90,12 +92,14 @@ def _is_faster_dense(values: Any) -> bool:
 class FactorModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """A model whose rows are explained by weights on a few components.
 
-    A model supplies its constructor and five small methods: `_steps` (its mathematics, for the
-    engine), `_start_rows` (row quantities before any data was seen), `_adopt` (what the fit
-    taught), `_weights` (what `transform` returns) and `_expected` (the table that weights predict).
+    A model supplies its constructor, the record `capabilities` that says what it can be asked, and
+    four small methods: `_steps` (its mathematics, for the engine), `_start_rows` (row quantities
+    before any data was seen), `_adopt` (store what was learnt) and `_weights` (what `transform`
+    returns). A model whose link has offsets has `_link_offset` too, and one without a link
+    `_expected` (the table that weights predict).
     """
 
-    _kind = "binary"
+    capabilities: Capabilities
     _row_tol = _ROW_TOL
     _parameter_constraints: dict[str, list[Any]] = {
         "n_components": [Interval(Integral, 1, None, closed="left")],
@@ -128,9 +132,17 @@ class FactorModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
     def _weights(self, local: Any) -> np.ndarray:
         """Row weights of one block, rows x components."""
 
-    @abstractmethod
+    @property
+    def _link_offset(self) -> np.ndarray:
+        """What each column has before any component contributes, on the scale of the link."""
+        return np.zeros(self.n_features_in_)
+
     def _expected(self, weights: np.ndarray) -> np.ndarray:
-        """The table that row weights predict, rows x columns."""
+        """The table that row weights predict, rows x columns, by the declared link."""
+        link = self.capabilities.link
+        if link is None:
+            raise NotImplementedError(f"{type(self).__name__} has no link; override _expected.")
+        return LINKS[link].expected(weights, self.components_, self._link_offset)
 
     # -- fitting --------------------------------------------------------------------------------
 
@@ -220,24 +232,44 @@ class FactorModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         return self._labelled(self._expected(weights), X, names)
 
     def reweigh(self, weights: np.ndarray, keep: Any = None) -> np.ndarray:
-        """Share row weights out anew after the analyst's word `keep`, P(u|k) or P(u|k, row).
+        """Row weights after the analyst's word `keep`, P(u|k) or P(u|k, row).
 
-        The sum of a row's weights stays what it was. A row that had all its weight on removed
-        components gets the average weights of the training rows on what is kept: nothing better is
-        known of it.
+        Where the weights of components compete, the sum of a row's weights stays what it was, and a
+        row that had all its weight on removed components gets the mean training weights of those
+        kept. Elsewhere weights are multiplied by `keep`.
         """
         if keep is None:
             return weights
         keep = checked_keep(keep, weights)
+        link = self.capabilities.link
+        if link is not None and not LINKS[link].weights_compete:
+            return weights * keep
         if not (keep > 0).any(axis=-1).all():
             raise ValueError("keep= must keep some component: weights that add up go somewhere.")
-        kept = (weights + _TRACE * (self._average_weights + np.finfo(float).tiny)) * keep
+        kept = (weights + self._trace_weights) * keep
         return kept * (weights.sum(axis=1, keepdims=True) / kept.sum(axis=1, keepdims=True))
 
     @property
     def _average_weights(self) -> np.ndarray:
-        """What is known of a row that nothing is known of."""
+        """Mean training weights, used for rows without information."""
         return self.row_weights_.mean(axis=0)
+
+    @property
+    def _trace_weights(self) -> np.ndarray:
+        """Added before weights are renormalised: decides only rows that have nothing else left."""
+        return _TRACE * (self._average_weights + np.finfo(float).tiny)
+
+    def cell_causes(self, block: Block, weights: np.ndarray) -> np.ndarray:
+        """Posterior over components for every cell of a block, for models that have causes.
+
+        Returns
+        -------
+        array of shape (n_components, n_rows, n_columns)
+        """
+        raise TypeError(
+            f"{type(self).__name__} does not say which component made a cell; AspectBernoulli, "
+            "BinaryICA, PLSA and the mixtures do."
+        )
 
     def score(self, X: Any, y: Any = None) -> float:
         """Mean of `score_samples` over the rows; larger is better."""
@@ -265,14 +297,14 @@ class FactorModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
     def _blocks(self, X: Any, reset: bool) -> Blocks:
         if not reset:
             check_is_fitted(self)
-        binarize = getattr(self, "binarize", None)
-        if isinstance(X, Shards):
+        kind, binarize = self.capabilities.table, getattr(self, "binarize", None)
+        if isinstance(X, Shards) and self.capabilities.distributed:
             _check_feature_names(self, X, reset=reset)
             _check_n_features(self, X, reset=reset)
             name = type(self).__name__
-            return X.blocks(partial(fit_for, kind=self._kind, binarize=binarize, name=name))
-        values: Any = check_table(self, X, kind=self._kind, binarize=binarize, reset=reset)
-        if self._kind == "binary" and _is_faster_dense(values):
+            return X.blocks(partial(fit_for, kind=kind, binarize=binarize, name=name))
+        values: Any = check_table(self, X, kind=kind, binarize=binarize, reset=reset)
+        if kind == "binary" and _is_faster_dense(values):
             values = values.toarray()
         return Blocks.cut(values, self._block_rows(values))
 
@@ -303,7 +335,7 @@ class FactorModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
-        tags.input_tags.allow_nan = True
-        tags.input_tags.positive_only = self._kind in ("count", "weight")
+        tags.input_tags.allow_nan = self.capabilities.leaves_cells_out
+        tags.input_tags.positive_only = self.capabilities.table in ("count", "weight")
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags

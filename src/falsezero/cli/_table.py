@@ -123,7 +123,7 @@ def warn_of_too_many(n_components: int | None, table: Any) -> None:
 
 def read_for(model: Any, path: str, layout: dict[str, Any]) -> Any:
     """Read a table for a fitted model, its columns put in the model's order."""
-    table = read_table(path, layout, model._kind)
+    table = read_table(path, layout, model.capabilities.table)
     names = getattr(model, "feature_names_in_", None)
     if names is None and table.shape[1] != model.n_features_in_:
         raise click.ClickException(

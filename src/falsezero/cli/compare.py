@@ -60,7 +60,7 @@ def command(
     candidates = {
         said: _candidate(said, n_components, seed=seed, **settings) for said in models or DEFAULT
     }
-    kinds = {model._kind for model in candidates.values()}
+    kinds = {model.capabilities.table for model in candidates.values()}
     kind = "binary" if "binary" in kinds else kinds.pop()
     cells = read_to_learn(table, rest, kind, quiet=quiet)
     with resumable(checkpoint):

@@ -63,7 +63,7 @@ def command(
     target = new_file(output, force)
     settings = {key: rest.pop(key) for key in SETTINGS}
     model = build_model(name, n_components=n_components, **settings)
-    cells = read_to_learn(table, rest, model._kind, quiet=settings["quiet"])
+    cells = read_to_learn(table, rest, model.capabilities.table, quiet=settings["quiet"])
     warn_of_too_many(getattr(model, "n_components", None), cells)
     with resumable(settings["checkpoint"]):
         model.fit(cells)

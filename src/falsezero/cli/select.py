@@ -108,7 +108,7 @@ def command(
     seed, jobs, checkpoint, quiet = (rest.pop(n) for n in ("seed", "jobs", "checkpoint", "quiet"))
     fitting = {key: rest.pop(key) for key in ("restarts", "max_iter", "tol", "more")}
     model = build_model(name, seed=seed, quiet=True, **fitting)
-    cells = read_to_learn(table, rest, model._kind, quiet=quiet)
+    cells = read_to_learn(table, rest, model.capabilities.table, quiet=quiet)
     with resumable(checkpoint):
         choice = fz.select(
             model,

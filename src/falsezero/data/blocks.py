@@ -14,7 +14,10 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-UNOBSERVED = np.uint8(2)
+from falsezero.kernels.codes import UNOBSERVED
+
+__all__ = ["UNOBSERVED", "Block", "Blocks"]
+
 _TILE_CELLS = 131072
 """Cells in a dense tile: its few work arrays of doubles stay in a core's second-level cache."""
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from falsezero.data.blocks import UNOBSERVED
 from falsezero.explorer.packing import gaps_of
 
 __all__ = ["code_cells"]
@@ -30,10 +31,10 @@ def code_cells(
     bins = np.searchsorted(cuts, expected, side="right").astype(np.uint8).ravel()
     sizes = np.bincount(bins, minlength=len(cuts) + 1)
     mostly_one = 2 * np.bincount(bins, ones.ravel(), minlength=len(cuts) + 1) > sizes
-    surprising = (ones.ravel() != mostly_one[bins]) & (codes.ravel() != 2)
+    surprising = (ones.ravel() != mostly_one[bins]) & (codes.ravel() != UNOBSERVED)
     arrays = {
         "surprises": gaps_of(surprising[np.argsort(bins, kind="stable")]),
-        "missing": gaps_of(codes == 2),
+        "missing": gaps_of(codes == UNOBSERVED),
     }
     header = {"cuts": cuts.tolist(), "mostly_one": mostly_one.astype(int).tolist()}
     return arrays, header

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from falsezero.analysis.gaps import doubt_of
+from falsezero.data.blocks import UNOBSERVED
 from falsezero.explorer.packing import gaps_of
 
 __all__ = ["doubted_cells", "tell_doubts"]
@@ -20,7 +21,7 @@ _AT_A_TIME = 1_000_000
 
 def doubted_cells(model: Any, parts: list[Any], keep: np.ndarray) -> np.ndarray:
     """Cells that `false_absences` and `false_presences` list, block by block."""
-    if not hasattr(model, "cell_posterior"):
+    if not model.capabilities.cell_has_cause:
         return np.zeros((sum(len(weights) for _, weights in parts), model.n_features_in_), bool)
     found = []
     for block, weights in parts:
@@ -49,7 +50,7 @@ def tell_doubts(
         rows = slice(start, start + step)
         doubt = _page_doubt(codes[rows], weights[:, rows], components, trace, keep)
         mistaken = (doubt >= _HALF) != doubted[rows]
-        unsure[rows] = (codes[rows] != 2) & (mistaken | (np.abs(doubt - _HALF) < _NEAR))
+        unsure[rows] = (codes[rows] != UNOBSERVED) & (mistaken | (np.abs(doubt - _HALF) < _NEAR))
     return {"doubted": gaps_of(unsure & doubted), "trusted": gaps_of(unsure & ~doubted)}
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -49,6 +49,18 @@ class Steps(Protocol):
 
     def project(self, trial: Point, reference: Point) -> Point:
         """Bring an extrapolated point back into its domain, near a reference that lies in it."""
+
+
+@runtime_checkable
+class RebasedStatistics(Protocol):
+    """Statistics of a solver that approximates its objective and renews the approximation.
+
+    `rebased` counts the blocks that renewed it in this step. Objectives before and after such a
+    step may not be compared: neither the monitor nor an accelerator does. Statistics without this
+    field belong to an objective that never changes.
+    """
+
+    rebased: int
 
 
 class Iteration(NamedTuple):

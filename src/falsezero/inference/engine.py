@@ -20,7 +20,15 @@ from falsezero.data.blocks import Block, Blocks
 from falsezero.inference import tree
 from falsezero.inference.accelerate import squarem
 from falsezero.inference.checkpoint import Checkpoint
-from falsezero.inference.contract import Advance, Fit, Iteration, Point, Run, Steps
+from falsezero.inference.contract import (
+    Advance,
+    Fit,
+    Iteration,
+    Point,
+    RebasedStatistics,
+    Run,
+    Steps,
+)
 from falsezero.inference.monitor import Listener, Monitor
 
 _SHARDS = 32
@@ -56,7 +64,7 @@ def advancer(
         local, stats = _join(parts)
         objective = float(steps.objective(stats, point.state))
         state = point.state if frozen else steps.global_step(stats, point.state, rng)
-        rebased = bool(getattr(stats, "rebased", False))
+        rebased = isinstance(stats, RebasedStatistics) and stats.rebased > 0
         return Point(state, local), objective, rebased
 
     return advance

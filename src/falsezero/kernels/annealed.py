@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from falsezero.kernels._jit import jit
+from falsezero.kernels.codes import UNOBSERVED
 
 
 @jit
@@ -24,7 +25,7 @@ def draw_counts(codes, weights, components, base, share, uniforms, rows, ones, z
     for i in range(n_rows):
         for t in range(n_columns):
             code = codes[i, t]
-            if code == 2:
+            if code == UNOBSERVED:
                 continue
             p = _probability(code, weights[i], components[:, t])
             column = base[t] if code == 1 else 1.0 - base[t]
@@ -62,7 +63,7 @@ def log_gain(codes, weights, components, base, before, after):
     for i in range(n_rows):
         for t in range(n_columns):
             code = codes[i, t]
-            if code == 2:
+            if code == UNOBSERVED:
                 continue
             p = _probability(code, weights[i], components[:, t])
             column = base[t] if code == 1 else 1.0 - base[t]

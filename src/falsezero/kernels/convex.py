@@ -17,9 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from falsezero.kernels._jit import jit
-
-ZERO, ONE, UNOBSERVED = 0, 1, 2
-"""How a cell is coded in a block: an absence, a presence, or not looked at."""
+from falsezero.kernels.codes import UNOBSERVED
 
 FLUSH = 20
 """Factors are at least 1e-12 (the floor of the components): 20 of them make a normal double."""
@@ -59,7 +57,7 @@ def _cells_log_likelihood(codes, probability):
         code, p = codes[i], probability[i]
         for t in range(codes.shape[1]):
             value = p[t] if code[t] == 1 else 1.0 - p[t]
-            product[t] *= 1.0 if code[t] == 2 else value
+            product[t] *= 1.0 if code[t] == UNOBSERVED else value
         if i % FLUSH == 0:
             power += take_powers(bits)
     return log_of(product, power)
@@ -78,7 +76,7 @@ def _cells(codes, p_one, p_zero, is_convex, u, v):
         for t in range(codes.shape[1]):
             other = one - p[t] if is_convex else q[t]
             value = p[t] if code[t] == 1 else other
-            value = one if code[t] == 2 else value
+            value = one if code[t] == UNOBSERVED else value
             product[t] *= value
             r = narrow / u.dtype.type(value)
             u_row[t] = r if code[t] == 1 else none
@@ -200,7 +198,7 @@ def convex_pass(
     Parameters
     ----------
     codes : uint8 array (rows, columns)
-        `ZERO`, `ONE` or `UNOBSERVED` for each cell.
+        0, 1 or `UNOBSERVED` for each cell.
     weights : array (rows, components)
         W. Rows must sum to one when `zeros` is left out.
     ones, zeros : array (components, columns)

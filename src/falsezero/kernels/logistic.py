@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from falsezero.kernels._jit import jit
+from falsezero.kernels.codes import UNOBSERVED
 
 _FLUSH = 16
 _NEAR_ZERO = 1e-4
@@ -23,7 +24,7 @@ def logistic_cells(codes, theta, decay, target):
         product, since = 1.0, 0
         for t in range(codes.shape[1]):
             code = codes[i, t]
-            if code == 2:
+            if code == UNOBSERVED:
                 theta[i, t] = 0.0
                 target[i, t] = 0.0
                 continue

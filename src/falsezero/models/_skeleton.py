@@ -11,8 +11,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from falsezero.base.capabilities import Capabilities
 from falsezero.base.estimator import FactorModel
-from falsezero.data.blocks import Block, Blocks
+from falsezero.data.blocks import UNOBSERVED, Block, Blocks
 from falsezero.inference.contract import Fit, Point, Steps
 
 
@@ -51,7 +52,7 @@ class SkeletonSteps:
         self, block: Block, local: Rows, state: State, rng: Any
     ) -> tuple[Rows, Statistics]:
         """E-step of one block: its new row quantities and its share of the statistics."""
-        ones, seen = block.codes == 1, block.codes != 2
+        ones, seen = block.codes == 1, block.codes != UNOBSERVED
         log_p = np.where(ones, np.log(state.rates), np.log1p(-state.rates))
         return local, Statistics(ones.sum(axis=0), seen.sum(axis=0), float(log_p[seen].sum()))
 
@@ -76,6 +77,8 @@ class Skeleton(FactorModel):
     >>> model.components_.round(3)
     array([[0.5, 1. ]])
     """
+
+    capabilities = Capabilities(table="binary", link="convex", row_score="density")
 
     def __init__(
         self,
@@ -117,6 +120,3 @@ class Skeleton(FactorModel):
 
     def _weights(self, local: Any) -> np.ndarray:
         return local.weights
-
-    def _expected(self, weights: np.ndarray) -> np.ndarray:
-        return weights @ self.components_

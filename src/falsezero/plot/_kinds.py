@@ -11,7 +11,7 @@ from falsezero.analysis.noise import find_phantoms
 
 def kinds_of(model: Any) -> np.ndarray:
     """Kind of each component: "content", "white" or "black"."""
-    if hasattr(model, "cell_posterior"):
+    if model.capabilities.cell_has_cause:
         return find_phantoms(model).kinds
     return np.full(len(model.components_), "content")
 
@@ -19,7 +19,7 @@ def kinds_of(model: Any) -> np.ndarray:
 def meaning_of(model: Any) -> tuple[str, tuple[float, float]]:
     """What the numbers of a model's components are, and between which limits they lie."""
     low, high = float(model.components_.min()), float(model.components_.max())
-    if model._kind == "binary" and low >= 0 and high <= 1:
+    if model.capabilities.table == "binary" and low >= 0 and high <= 1:
         return "probability of a one", (0.0, 1.0)
     return "weight in the component", (min(low, 0.0), high if high > max(low, 0.0) else low + 1.0)
 

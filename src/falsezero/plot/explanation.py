@@ -9,7 +9,7 @@ import numpy as np
 
 from falsezero.analysis.gaps import positions_of
 from falsezero.analysis.noise import check_convex
-from falsezero.data.blocks import Block
+from falsezero.data.blocks import UNOBSERVED, Block
 from falsezero.data.validate import labels_of
 from falsezero.plot._canvas import INK, KIND_COLOUR, KIND_WORD, Display, shorten
 from falsezero.plot._kinds import kinds_of
@@ -87,9 +87,9 @@ class ExplanationDisplay(Display):
         # Blocks come in the table's order; the reader's order is given back here.
         back = np.argsort(np.argsort(wanted, kind="stable"), kind="stable")
         rows_of_codes = np.stack(codes)[back]
-        block = Block(0, (rows_of_codes == 1).astype(float), rows_of_codes == 2)
+        block = Block(0, (rows_of_codes == 1).astype(float), rows_of_codes == UNOBSERVED)
         posterior = model.cell_posterior(block, np.stack(weights)[back])
-        observed = np.where(rows_of_codes == 2, np.nan, rows_of_codes)
+        observed = np.where(rows_of_codes == UNOBSERVED, np.nan, rows_of_codes)
         kinds = kinds_of(model)
         display = cls(model.components_, observed, posterior, labels[wanted], kinds, image_shape)
         return display.plot(ax, **options)

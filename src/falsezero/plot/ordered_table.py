@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from falsezero.analysis.ordering import by_strongest
+from falsezero.data.blocks import UNOBSERVED
 from falsezero.data.validate import labels_of
 from falsezero.plot._canvas import COLOURS, INK, Display, shorten
 from falsezero.plot._kinds import keep_of, kinds_of
@@ -54,7 +55,7 @@ class OrderedTableDisplay(Display):
         cls, model: Any, table: Any, *, keep: Any = None, ax: Any = None, **options: Any
     ) -> OrderedTableDisplay:
         """Draw a fitted model and its table; `keep` as for `denoise`."""
-        if model._kind != "binary":
+        if model.capabilities.table != "binary":
             raise TypeError(
                 f"This picture is of zeros and ones, but {type(model).__name__} was fitted to "
                 "other numbers."
@@ -72,7 +73,7 @@ class OrderedTableDisplay(Display):
         kept = model.reweigh(weights, keep)
         overall = keep if keep.ndim == 1 else keep.mean(axis=0)
         rows, columns, groups, _ = by_strongest(kept, model.components_, overall)
-        observed = np.where(codes == 2, np.nan, codes)[np.ix_(rows, columns)]
+        observed = np.where(codes == UNOBSERVED, np.nan, codes)[np.ix_(rows, columns)]
         probability = np.asarray(model._expected(kept[rows]))[:, columns]
         breaks = np.flatnonzero(np.diff(groups)) + 1
         display = cls(observed, probability, labels[0][rows], labels[1][columns], breaks)

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from falsezero.base.capabilities import Capabilities
 from falsezero.base.estimator import FactorModel, Interval, StrOptions
 from falsezero.data.blocks import Block, Blocks
 from falsezero.inference import tree
@@ -151,6 +152,14 @@ class BernoulliMixture(MixtureModel):
     True
     """
 
+    capabilities = Capabilities(
+        table="binary",
+        link="convex",
+        row_score="density",
+        sample_size="rows",
+        sparse=True,
+        distributed=True,
+    )
     _parameter_constraints = {
         **FactorModel._parameter_constraints,
         "prior": [Interval(Real, 0, None, closed="left")],
@@ -193,9 +202,6 @@ class BernoulliMixture(MixtureModel):
         # Rows may come in single precision to a model that was fitted in double.
         state = super()._state(blocks)
         return state._replace(components=self._steps(blocks).clip(state.components))
-
-    def _expected(self, weights: np.ndarray) -> np.ndarray:
-        return np.clip(weights @ self.components_, 0, 1)
 
     @property
     def n_parameters_(self) -> int:

@@ -11,9 +11,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from falsezero.base.capabilities import Capabilities
 from falsezero.base.criteria import InformationCriteria
 from falsezero.base.empirical_bayes import EmpiricalBayes
-from falsezero.base.estimator import FactorModel, Interval, StrOptions, checked_keep
+from falsezero.base.estimator import FactorModel, Interval, StrOptions
 from falsezero.data.blocks import Block, Blocks
 from falsezero.inference import tree
 from falsezero.inference.contract import Fit, Point
@@ -165,6 +166,13 @@ class BernoulliNMF(InformationCriteria, EmpiricalBayes, FactorModel):
 
     # Multiplicative updates creep: rows are settled only when next to nothing moves any more.
     _row_tol = 1e-12
+    capabilities = Capabilities(
+        table="binary",
+        link="tanh",
+        row_score="density",
+        sample_size="cells",
+        distributed=True,
+    )
     _parameter_constraints = {
         **FactorModel._parameter_constraints,
         "shrinkage": [Interval(Real, 0, None, closed="neither")],
@@ -223,15 +231,8 @@ class BernoulliNMF(InformationCriteria, EmpiricalBayes, FactorModel):
     def _weights(self, local: RowWeights) -> np.ndarray:
         return local.weights
 
-    def _expected(self, weights: np.ndarray) -> np.ndarray:
-        return np.tanh(weights @ self.components_ / 2)
-
     @property
     def n_parameters_(self) -> int:
         """Free parameters of the fit, (N + T - 1) K: the scale of a component is free to choose."""
         k, n_columns = self.components_.shape
         return (len(self.row_weights_) + n_columns - 1) * k
-
-    def reweigh(self, weights: np.ndarray, keep: Any = None) -> np.ndarray:
-        """Weights are no probabilities: `keep` multiplies them, and nothing is renormalised."""
-        return weights if keep is None else weights * checked_keep(keep, weights)

@@ -11,12 +11,13 @@ from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.special import expit, logit
+from scipy.special import logit
 
+from falsezero.base.capabilities import Capabilities
 from falsezero.base.criteria import InformationCriteria
 from falsezero.base.empirical_bayes import EmpiricalBayes
-from falsezero.base.estimator import FactorModel, Interval, StrOptions, checked_keep
-from falsezero.data.blocks import Block, Blocks
+from falsezero.base.estimator import FactorModel, Interval, StrOptions
+from falsezero.data.blocks import UNOBSERVED, Block, Blocks
 from falsezero.inference import tree
 from falsezero.inference.contract import Fit, Point
 from falsezero.kernels.logistic import logistic_cells, solve_many
@@ -141,7 +142,7 @@ class LogisticSteps:
 
     def _centred(self, block: Block) -> np.ndarray:
         codes = block.codes
-        return np.where(codes == 2, 0.0, (codes == 1) - self.column_mean)
+        return np.where(codes == UNOBSERVED, 0.0, (codes == 1) - self.column_mean)
 
 
 def _orthonormal(basis: np.ndarray, rng: np.random.Generator) -> np.ndarray:
@@ -197,6 +198,13 @@ class LogisticPCA(InformationCriteria, EmpiricalBayes, FactorModel):
     (1797, 2)
     """
 
+    capabilities = Capabilities(
+        table="binary",
+        link="logistic",
+        row_score="density",
+        sample_size="cells",
+        distributed=True,
+    )
     _parameter_constraints = {
         **FactorModel._parameter_constraints,
         "bias": ["boolean"],
@@ -258,8 +266,9 @@ class LogisticPCA(InformationCriteria, EmpiricalBayes, FactorModel):
     def _weights(self, local: RowWeights) -> np.ndarray:
         return local.weights.astype(self.components_.dtype)
 
-    def _expected(self, weights: np.ndarray) -> np.ndarray:
-        return expit(weights @ self.components_ + self.bias_)
+    @property
+    def _link_offset(self) -> np.ndarray:
+        return self.bias_
 
     @property
     def n_parameters_(self) -> int:
@@ -270,7 +279,3 @@ class LogisticPCA(InformationCriteria, EmpiricalBayes, FactorModel):
         k, n_columns = self.components_.shape
         free = (len(self.row_weights_) + n_columns) * k - k * k
         return free + (n_columns - k) * self.bias
-
-    def reweigh(self, weights: np.ndarray, keep: Any = None) -> np.ndarray:
-        """Weights are no probabilities: `keep` multiplies them, and nothing is renormalised."""
-        return weights if keep is None else weights * checked_keep(keep, weights)

@@ -13,6 +13,7 @@ import numpy as np
 from scipy.special import logsumexp
 from sklearn.utils.validation import check_is_fitted
 
+from falsezero.base.capabilities import Capabilities
 from falsezero.base.criteria import InformationCriteria, sparse_block_rows
 from falsezero.base.estimator import FactorModel, StrOptions, spawn_seeds
 from falsezero.data.blocks import Block, Blocks
@@ -163,7 +164,14 @@ class PLSA(InformationCriteria, FactorModel):
     array([0.5 , 0.67])
     """
 
-    _kind = "weight"
+    capabilities = Capabilities(
+        table="weight",
+        link=None,
+        row_score="tokens",
+        sample_size="cells",
+        sparse=True,
+        distributed=True,
+    )
     _parameter_constraints = {
         **{k: v for k, v in FactorModel._parameter_constraints.items() if k != "binarize"},
         "acceleration": [StrOptions({"squarem"}), None],

@@ -11,8 +11,10 @@ from typing import Any
 
 import numpy as np
 
+from falsezero.base.capabilities import Capabilities
 from falsezero.base.estimator import FactorModel, Interval, StrOptions
 from falsezero.data.blocks import Block, Blocks
+from falsezero.data.table import Table
 from falsezero.inference.contract import Fit, Point
 from falsezero.models.baselines.mixture import (
     Mixture,
@@ -141,7 +143,14 @@ class UnigramMixture(MixtureModel):
     True
     """
 
-    _kind = "weight"
+    capabilities = Capabilities(
+        table="weight",
+        link=None,
+        row_score="tokens",
+        sample_size="rows",
+        sparse=True,
+        distributed=True,
+    )
     _parameter_constraints = {
         **{k: v for k, v in FactorModel._parameter_constraints.items() if k != "binarize"},
         "prior": [Interval(Real, 0, None, closed="left")],
@@ -195,7 +204,7 @@ class UnigramMixture(MixtureModel):
         weights = self.reweigh(self._settle(blocks), keep)
         tokens = [weights[b.rows] * self._lengths(b) for b in blocks]
         return self._labelled(
-            self._expected(np.concatenate(tokens)), X, getattr(X, "columns", None)
+            self._expected(np.concatenate(tokens)), X, X.columns if isinstance(X, Table) else None
         )
 
     def _lengths(self, block: Block) -> np.ndarray:

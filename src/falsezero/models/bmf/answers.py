@@ -43,7 +43,8 @@ class PosteriorAnswers(FactorModel):
         return LIKELIHOODS[self.likelihood]
 
     def _table(self, X: Any, reset: bool) -> np.ndarray:
-        values: Any = check_table(self, X, kind=self._kind, binarize=self.binarize, reset=reset)
+        kind = self.capabilities.table
+        values: Any = check_table(self, X, kind=kind, binarize=self.binarize, reset=reset)
         return values.toarray() if sparse.issparse(values) else np.asarray(values)
 
     def transform(self, X: Any) -> Any:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import _fit_context
 
+from falsezero.base.capabilities import Capabilities
 from falsezero.base.estimator import Interval, StrOptions, spawn_seeds
 from falsezero.data.blocks import Blocks
 from falsezero.inference.chains import sample
@@ -169,8 +170,9 @@ class BinaryMatrixFactorization(PosteriorAnswers):
         self.verbose = verbose
 
     @property
-    def _kind(self) -> str:  # type: ignore[override]
-        return self._observation.table_kind
+    def capabilities(self) -> Capabilities:  # type: ignore[override]
+        """The likelihood says which tables are taken; predictions average over draws."""
+        return Capabilities(table=self._observation.table_kind, link=None, row_score="conditional")
 
     @property
     def n_init(self) -> int:

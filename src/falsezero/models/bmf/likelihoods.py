@@ -12,6 +12,7 @@ import numpy as np
 from scipy.linalg import cho_solve, cholesky, solve_triangular
 from scipy.special import expit, gammaln
 
+from falsezero.base.capabilities import TableKind
 from falsezero.kernels import bmf as kernels
 from falsezero.kernels.bmf_augment import deal_counts, polya_gammas_by_pair
 from falsezero.kernels.bmf_blocks import block_scan, logistic_block_scan
@@ -150,7 +151,7 @@ class Gaussian(_ByPredictor, _NormalWeights):
     """Cells normal around u W v' with precision theta."""
 
     kind = kernels.GAUSSIAN
-    table_kind = "real"
+    table_kind: TableKind = "real"
 
     def log_likelihood(self, cells: Cells, predictor: np.ndarray, precision: float) -> np.ndarray:
         """Log density of every cell; zero where not observed."""
@@ -222,7 +223,7 @@ class Logistic(_AsObserved, _NormalWeights):
     """Cells zero or one, with log odds u W v'."""
 
     kind = kernels.LOGISTIC
-    table_kind = "binary"
+    table_kind: TableKind = "binary"
 
     def log_likelihood(self, cells: Cells, predictor: np.ndarray, precision: float) -> np.ndarray:
         """Log probability of every cell; zero where not observed."""
@@ -275,7 +276,7 @@ class Poisson(_ByPredictor, _AsObserved):
     """Cells are counts with rate u W v'; weights are exponential with rate phi."""
 
     kind = kernels.POISSON
-    table_kind = "count"
+    table_kind: TableKind = "count"
 
     def log_likelihood(self, cells: Cells, predictor: np.ndarray, precision: float) -> np.ndarray:
         """Log probability of every cell; zero where not observed."""

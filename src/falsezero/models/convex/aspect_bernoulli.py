@@ -7,6 +7,7 @@ observations n are our rows, its attributes t our columns.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from numbers import Real
 from typing import Any, NamedTuple
 
@@ -189,6 +190,7 @@ class AspectBernoulli(InformationCriteria, ConvexModel):
     ((3, 30), (200, 3))
     """
 
+    capabilities = replace(ConvexModel.capabilities, sample_size="cells")
     _parameter_constraints = {
         **ConvexModel._parameter_constraints,
         "solver": [StrOptions({"auto", "exact", "sparse"})],

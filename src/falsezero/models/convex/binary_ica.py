@@ -7,6 +7,7 @@ features n our columns.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any
 
@@ -14,6 +15,7 @@ import numpy as np
 from scipy import sparse
 
 from falsezero.backends import workers
+from falsezero.base.capabilities import Capabilities
 from falsezero.base.estimator import Interval, StrOptions
 from falsezero.data.blocks import Blocks
 from falsezero.inference.contract import Fit, Point, Steps
@@ -165,6 +167,11 @@ class BinaryICA(ConvexModel):
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
+
+    @property
+    def capabilities(self) -> Capabilities:  # type: ignore[override]
+        """With free weights the bound of variational EM grows with every component."""
+        return replace(ConvexModel.capabilities, has_evidence=self.inference == "vb")
 
     def _block_rows(self, values: Any) -> int | None:
         # The general pass stays in cache whatever the block, so blocks had better be few.

@@ -7,9 +7,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
+from falsezero.base.capabilities import Capabilities
 from falsezero.base.empirical_bayes import EmpiricalBayes
 from falsezero.base.estimator import FactorModel
-from falsezero.data.blocks import Block, Blocks
+from falsezero.data.blocks import UNOBSERVED, Block, Blocks
 from falsezero.kernels.convex import (
     ConvexStatistics,
     convex_log_likelihood,
@@ -120,11 +121,21 @@ class ConvexModel(EmpiricalBayes, FactorModel):
     and `row_weights_` (the weights of the training rows).
     """
 
+    capabilities = Capabilities(
+        table="binary",
+        link="convex",
+        row_score="density",
+        cell_has_cause=True,
+        sparse=True,
+        distributed=True,
+    )
+
     def _weights(self, local: Any) -> np.ndarray:
         return local.weights
 
-    def _expected(self, weights: np.ndarray) -> np.ndarray:
-        return np.clip(weights @ self.components_, 0, 1)
+    def cell_causes(self, block: Block, weights: np.ndarray) -> np.ndarray:
+        """`cell_posterior` of all columns."""
+        return self.cell_posterior(block, weights)
 
     def cell_posterior(
         self, block: Block, weights: np.ndarray, columns: Any = slice(None)
@@ -143,7 +154,7 @@ class ConvexModel(EmpiricalBayes, FactorModel):
         zero = weights.T[:, :, None] * (1 - components)
         joint = np.where(codes == 1, one, zero)
         posterior = joint / np.maximum(joint.sum(axis=0), np.finfo(float).tiny)
-        return np.where(codes == 2, np.nan, posterior)
+        return np.where(codes == UNOBSERVED, np.nan, posterior)
 
 
 def is_worth_sparse(blocks: Blocks) -> bool:

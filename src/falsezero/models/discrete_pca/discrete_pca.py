@@ -222,7 +222,7 @@ class DiscretePCA(CountModel):
     def _blocks(self, X: Any, reset: bool) -> Blocks:
         """Sparse counts in blocks of many rows: every block's statistics are as large as Theta."""
         name = type(self).__name__
-        values = check_table(self, X, kind=self._kind, reset=reset)
+        values = check_table(self, X, kind=self.capabilities.table, reset=reset)
         values = sparse.csr_array(values)
         values.sort_indices()
         if np.isnan(values.data).any():

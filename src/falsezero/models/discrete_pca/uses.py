@@ -9,6 +9,7 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from falsezero.backends import workers
+from falsezero.base.capabilities import Capabilities
 from falsezero.base.estimator import FactorModel, spawn_seeds
 from falsezero.data.blocks import Blocks
 from falsezero.inference.contract import Point
@@ -29,7 +30,9 @@ class CountModel(FactorModel):
     A member has, once fitted, `components_`, `alpha_`, `beta_` and `family_`.
     """
 
-    _kind = "weight"
+    capabilities = Capabilities(
+        table="weight", link=None, row_score="completion", leaves_cells_out=False, sparse=True
+    )
     components_: np.ndarray
     alpha_: np.ndarray
     beta_: np.ndarray
@@ -121,12 +124,6 @@ class CountModel(FactorModel):
                 p = expected[:, inside].astype(float)
                 rows[:, inside] = rng.multinomial(lengths[g], p / p.sum(axis=1, keepdims=True))
         return rows
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.positive_only = True
-        tags.input_tags.allow_nan = False
-        return tags
 
     def to_datatree(self) -> Any:
         """The kept draws of all chains as an `xarray.DataTree`, for ArviZ.

@@ -13,8 +13,9 @@ import numpy as np
 from scipy.special import expit, logit
 from sklearn.utils.validation import check_is_fitted
 
+from falsezero.base.capabilities import Capabilities
 from falsezero.base.criteria import sparse_block_rows
-from falsezero.base.estimator import FactorModel, Interval, StrOptions, checked_keep, spawn_seeds
+from falsezero.base.estimator import FactorModel, Interval, StrOptions, spawn_seeds
 from falsezero.data.blocks import Blocks
 from falsezero.data.tidy import Tidy
 from falsezero.inference.contract import Fit, Point
@@ -112,6 +113,14 @@ class NoisyOr(FactorModel):
     True
     """
 
+    capabilities = Capabilities(
+        table="binary",
+        link="noisy-or",
+        row_score="bound",
+        sample_size="rows",
+        sparse=True,
+        distributed=True,
+    )
     _parameter_constraints = {
         **FactorModel._parameter_constraints,
         "inference": [StrOptions({"truncated", "factorised"})],
@@ -189,25 +198,15 @@ class NoisyOr(FactorModel):
     def _weights(self, local: Any) -> np.ndarray:
         return local.posterior
 
-    def _expected(self, weights: np.ndarray) -> np.ndarray:
-        """1 - (1 - leak) prod_k (1 - w_k p_k): exact for codes, and for independent sources.
+    @property
+    def _link_offset(self) -> np.ndarray:
+        """-log(1 - leak).
 
-        The expectation of eq. 2 is a product where sources are independent a posteriori. For
-        posterior means of sources that depend on each other it is a plug-in.
+        The link gives 1 - (1 - leak) prod_k (1 - w_k p_k), the expectation of eq. 2 for codes and
+        for sources that are independent a posteriori; for others it is a plug-in.
         """
-        silent = np.broadcast_to(1 - self.leak_, (len(weights), len(self.leak_))).copy()
-        for k, loading in enumerate(self.components_):
-            silent *= 1 - np.multiply.outer(weights[:, k], loading)
-        return np.clip(1 - silent, 0, 1)
-
-    @staticmethod
-    def reweigh(weights: np.ndarray, keep: Any = None) -> np.ndarray:
-        """Posterior probabilities times the analyst's word `keep`; sources do not compete.
-
-        >>> NoisyOr.reweigh(np.array([[0.5, 0.8]]), keep=[0, 1])
-        array([[0. , 0.8]])
-        """
-        return weights if keep is None else weights * checked_keep(keep, weights)
+        leak = np.minimum(self.leak_.astype(float), 1 - 1e-16)
+        return -np.log1p(-leak).astype(self.leak_.dtype)
 
     # -- what is particular to binary sources ---------------------------------------------------
 

@@ -1,0 +1,80 @@
+"""What a model can be asked, declared by the model itself in one record."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+__all__ = ["Capabilities", "capabilities_of"]
+
+TableKind = Literal["binary", "count", "weight", "real"]
+LinkName = Literal["convex", "linear", "noisy-or", "logistic", "tanh"]
+RowScore = Literal["density", "bound", "tokens", "completion", "conditional"]
+
+
+@dataclass(frozen=True)
+class Capabilities:
+    """What `analysis`, `plot`, `explorer` and the shell may ask of a model.
+
+    Every model has one as its attribute `capabilities`; nobody finds out by trying.
+
+    Parameters
+    ----------
+    table : {"binary", "count", "weight", "real"}
+        Values that the model can be fitted to: zeros and ones, whole numbers from 0 on, any
+        numbers from 0 on, any numbers.
+    link : {"convex", "linear", "noisy-or", "logistic", "tanh"} or None
+        How row weights and `components_` become the expected table; see `falsezero.base.links`.
+        None where the expected table needs more than these two, such as row totals.
+    row_score : {"density", "bound", "tokens", "completion", "conditional"}
+        What `score_samples` returns for a row. "density": log probability of all its observed
+        cells, its weights integrated out. "bound": a lower bound on that. "tokens": log probability
+        of its tokens given their number. "completion": log probability of half of its tokens given
+        the other half. "conditional": log probability of its cells given weights that were inferred
+        from those very cells. Scores with different meanings are never compared.
+    sample_size : {"rows", "cells"} or None
+        What n in the model's BIC counts; None for models without `aic` and `bic`.
+    has_evidence : bool, default=False
+        Whether `evidence_`, a bound on the log evidence, can judge the number of components.
+    cell_has_cause : bool, default=False
+        Whether each cell was made by one component, so that `cell_posterior` can tell which, and a
+        component can be called noise.
+    leaves_cells_out : bool, default=True
+        Whether cells that were not observed (NaN) are left out of the likelihood.
+    sparse : bool, default=False
+        Whether the zeros of a sparse table are never visited one by one.
+    distributed : bool, default=False
+        Whether the model can be fitted to `falsezero.Shards`, tables larger than memory.
+
+    Examples
+    --------
+    >>> import falsezero as fz
+    >>> fz.AspectBernoulli().capabilities.link
+    'convex'
+    """
+
+    table: TableKind
+    link: LinkName | None
+    row_score: RowScore
+    sample_size: Literal["rows", "cells"] | None = None
+    has_evidence: bool = False
+    cell_has_cause: bool = False
+    leaves_cells_out: bool = True
+    sparse: bool = False
+    distributed: bool = False
+
+
+def capabilities_of(model: Any) -> Capabilities:
+    """The record that a model declares; a TypeError for anything that is not a falsezero model.
+
+    >>> import falsezero as fz
+    >>> capabilities_of(fz.PLSA()).table
+    'weight'
+    """
+    declared = getattr(model, "capabilities", None)
+    if not isinstance(declared, Capabilities):
+        given = f"the class {model.__name__}" if isinstance(model, type) else type(model).__name__
+        raise TypeError(
+            f"A model of falsezero is needed, such as AspectBernoulli(), but {given} was given."
+        )
+    return declared
