@@ -72,8 +72,8 @@ def capabilities_of(model: Any) -> Capabilities:
     'weight'
     """
     declared = getattr(model, "capabilities", None)
-    if not isinstance(declared, Capabilities):
-        given = f"the class {model.__name__}" if isinstance(model, type) else type(model).__name__
+    if isinstance(model, type) or not isinstance(declared, Capabilities):
+        given = f"the class {model.__name__}" if isinstance(model, type) else repr(model)
         raise TypeError(
             f"A model of falsezero is needed, such as AspectBernoulli(), but {given} was given."
         )
