@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from falsezero.kernels.best_cells import best_in_rows
+from falsezero.kernels.best_cells import best_in_rows, ranked_columns
 
 __all__ = ["BestCells", "best_zeros"]
 
@@ -81,8 +81,7 @@ class Search:
     def __init__(self, components: np.ndarray, n: int, least: float = 0.0):
         self.least = float(least)
         self.columns = np.ascontiguousarray(components.T, dtype=float)
-        self.order = np.argsort(-self.columns.T, axis=1, kind="stable").astype(np.int32)
-        self.ranked = np.take_along_axis(self.columns.T, self.order, axis=1)
+        self.order, self.ranked = ranked_columns(np.asarray(components, dtype=float))
         self.scores, self.cells = np.empty(n), np.empty(n, dtype=np.int64)
         self.size = 0
 

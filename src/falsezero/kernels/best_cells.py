@@ -20,7 +20,7 @@ _SMALL_SHARE = 0.25
 
 
 @jit
-def _candidates(w, level, columns, order, ranked, is_large, out):
+def candidates(w, level, columns, order, ranked, is_large, out):
     """Write the columns in which a row may reach `level` to `out`; return how many there are."""
     n_components, n_columns = order.shape
     rest = 0.0
@@ -63,15 +63,16 @@ def _everything(out):
 
 
 @jit
-def _is_listed(t, indices, first, stop):
-    """Whether a sorted list of columns holds t."""
+def is_listed(t, indices, first, stop):
+    """Whether the sorted columns from `first` up to `stop` hold t."""
+    end = stop
     while first < stop:
         middle = (first + stop) // 2
         if indices[middle] < t:
             first = middle + 1
         else:
             stop = middle
-    return first
+    return first < end and indices[first] == t
 
 
 @jit
@@ -165,7 +166,7 @@ def best_in_rows(
         for k in range(every.shape[0]):
             total += every[k]
         bar = max(least, scores[0]) if size == capacity else least
-        count = _candidates(w, _level(bar, gone, total), columns, order, ranked, is_large, out)
+        count = candidates(w, _level(bar, gone, total), columns, order, ranked, is_large, out)
         for i in range(count):
             t = out[i]
             score = _score(w, gone, every, columns[t])
@@ -174,11 +175,9 @@ def best_in_rows(
                 continue
             if size == capacity and not _is_better(score, cell, scores[0], cells[0]):
                 continue
-            place = _is_listed(t, indices, start[n], start[n + 1])
-            if place < start[n + 1] and indices[place] == t:
+            if is_listed(t, indices, start[n], start[n + 1]):
                 continue
-            place = _is_listed(t, holes, holes_start[n], holes_start[n + 1])
-            if place < holes_start[n + 1] and holes[place] == t:
+            if is_listed(t, holes, holes_start[n], holes_start[n + 1]):
                 continue
             if size < capacity:
                 scores[size], cells[size] = score, cell
@@ -188,3 +187,14 @@ def best_in_rows(
                 scores[0], cells[0] = score, cell
                 _sift_down(scores, cells, size)
     return size
+
+
+def ranked_columns(components):
+    """Columns of each component in descending order, and their values in that order.
+
+    >>> order, values = ranked_columns(np.array([[0.1, 0.9, 0.5]]))
+    >>> order.tolist(), values.tolist()
+    ([[1, 2, 0]], [[0.9, 0.5, 0.1]])
+    """
+    order = np.argsort(-components, axis=1, kind="stable").astype(np.int32)
+    return order, np.take_along_axis(components, order, axis=1)

@@ -24,9 +24,10 @@ import numpy as np
 
 from falsezero.data.blocks import Block, Blocks
 from falsezero.inference import tree
-from falsezero.inference.contract import Point
+from falsezero.inference.contract import Point, Run
 from falsezero.kernels.variational_sparse import visit_cells
 from falsezero.models.convex.family import floor_of
+from falsezero.models.convex.series import SeriesSum, series_log_likelihood
 from falsezero.models.convex.sparse import find_hot, listed_cells
 from falsezero.models.convex.variational import Sources, VariationalBayes, VariationalEM
 
@@ -146,6 +147,22 @@ def exact_bound(exact: VariationalEM, blocks: Blocks, point: Point) -> float:
         for block, local in zip(blocks, point.local, strict=True)
     ]
     return exact.objective(tree.total([stats for _, stats in pairs]), point.state)
+
+
+def series_bound(exact: VariationalEM, blocks: Blocks, point: Point, run: Run) -> SeriesSum:
+    """The bound at the cost of the ones, and how far it can be from `exact_bound`."""
+    exact.dtype, exact.floor = point.state.ones.dtype, floor_of(point.state.ones.dtype)
+    shares, log_sums, divergence = [], 0.0, 0.0
+    for block, local in zip(blocks, point.local, strict=True):
+        weights, diverged = exact.row_factors(local)
+        total = weights.sum(axis=1, keepdims=True)
+        log_sums += float(block.observed @ np.log(total[:, 0]))
+        divergence += diverged
+        shares.append(weights / total)
+    state = point.state
+    found = series_log_likelihood(blocks, shares, state.ones, 1.0 - state.zeros, run)
+    value = found.value + log_sums - divergence - state.divergence
+    return SeriesSum(value, found.error)
 
 
 def _over_plain_zeros(w: np.ndarray, g: np.ndarray) -> np.ndarray:

@@ -1,0 +1,75 @@
+"""The cells that a power series of log(1 - p) leaves to be visited: see `models/convex/series`."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from falsezero.kernels._jit import jit
+from falsezero.kernels.best_cells import candidates, is_listed
+
+_HIGHEST = 1.0 - 1e-12
+
+
+@jit(reassociate=True)
+def _dot(w, f):
+    total = 0.0
+    for k in range(f.shape[0]):
+        total += w[k] * f[k]
+    return total
+
+
+@jit
+def visited_sums(
+    weights, ones, gaps, order, ranked, start, indices, holes_start, holes, hot, first_hot
+):
+    """Sums over the visited cells of some rows: ones, cells not observed, and hot zeros.
+
+    A zero is hot when its p = w . gaps exceeds `hot`. Those above `first_hot` were visited before,
+    so that a lower limit can be tried at the cost of the cells between the two; ones and cells not
+    observed are left out then too.
+
+    Returns
+    -------
+    array of 7
+        sum of log p over ones; of log(1 - p) over hot zeros; of p, p^2, p^3, p^4 over all visited
+        cells; number of hot zeros.
+    """
+    sums = np.zeros(7)
+    is_large = np.empty(gaps.shape[1], dtype=np.bool_)
+    out = np.empty(gaps.shape[0], dtype=np.int64)
+    for n in range(weights.shape[0]):
+        w = weights[n]
+        if first_hot > 1.0:
+            product, factors = 1.0, 0
+            for entry in range(start[n], start[n + 1]):
+                product *= _dot(w, ones[indices[entry]])
+                factors += 1
+                if factors == 16:
+                    sums[0] += np.log(product)
+                    product, factors = 1.0, 0
+                _add_powers(sums, _dot(w, gaps[indices[entry]]))
+            sums[0] += np.log(product)
+            for entry in range(holes_start[n], holes_start[n + 1]):
+                _add_powers(sums, _dot(w, gaps[holes[entry]]))
+        for i in range(candidates(w, hot, gaps, order, ranked, is_large, out)):
+            t = out[i]
+            p = _dot(w, gaps[t])
+            if p <= hot or p > first_hot:
+                continue
+            if is_listed(t, indices, start[n], start[n + 1]):
+                continue
+            if is_listed(t, holes, holes_start[n], holes_start[n + 1]):
+                continue
+            sums[1] += np.log1p(-min(p, _HIGHEST))
+            sums[6] += 1.0
+            _add_powers(sums, p)
+    return sums
+
+
+@jit(inline=True)
+def _add_powers(sums, p):
+    square = p * p
+    sums[2] += p
+    sums[3] += square
+    sums[4] += square * p
+    sums[5] += square * square
