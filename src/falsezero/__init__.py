@@ -41,6 +41,12 @@ _HOMES = {
     "falsezero.models.baselines.logistic_pca": ["LogisticPCA"],
     "falsezero.models.baselines.plsa": ["PLSA"],
     "falsezero.models.baselines.unigram_mixture": ["UnigramMixture"],
+    "falsezero.models.baselines.beals": ["Beals"],
+    "falsezero.models.baselines.column_neighbours": ["ColumnNeighbours"],
+    "falsezero.models.baselines.dark_diversity": ["DarkDiversity"],
+    "falsezero.models.baselines.ease": ["EASE"],
+    "falsezero.models.baselines.margins": ["Margins"],
+    "falsezero.models.baselines.row_neighbours": ["RowNeighbours"],
     "falsezero.models.noisy_or.noisy_or": ["NoisyOr"],
     "falsezero.models.bmf.binary_matrix_factorization": ["BinaryMatrixFactorization"],
 }

@@ -2,7 +2,7 @@
 
 The file is a zip of `.npy` arrays, `meta.json` and `sha256`, none of them compressed, so that no
 member can be larger than the file itself. `numpy.load` opens it too. Classes are never named by the
-file: the model comes from the fixed registry `falsezero.models.MODELS`, and a NamedTuple must be
+file: the model comes from the fixed registry `falsezero.models.REGISTRY`, and a NamedTuple must be
 one that the model's own module knows.
 """
 
@@ -23,11 +23,12 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from falsezero import __version__
+from falsezero.base.scorer import CellScorer
 from falsezero.data.errors import DataError, FileReadError
 from falsezero.data.files import find_file
 from falsezero.data.output import check_target, write_atomically
 from falsezero.data.tidy import Tidy
-from falsezero.models import MODELS, model_class
+from falsezero.models import REGISTRY, model_class
 
 __all__ = ["load", "save"]
 
@@ -110,11 +111,11 @@ def load(path: str | os.PathLike[str]) -> Any:
 
 def _registered_name(model: Any) -> str:
     home = f"{type(model).__module__}:{type(model).__name__}"
-    for name, registered in MODELS.items():
+    for name, registered in REGISTRY.items():
         if registered == home:
             return name
     raise DataError(
-        f"{type(model).__name__} is not a model that can be saved; those are {', '.join(MODELS)}."
+        f"{type(model).__name__} is not a model that can be saved; those are {', '.join(REGISTRY)}."
     )
 
 
@@ -286,7 +287,7 @@ def _array(file: Path, data: bytes, declared: dict[str, Any]) -> np.ndarray:
 
 
 def _rebuild(file: Path, meta: dict[str, Any], arrays: list[np.ndarray]) -> Any:
-    if meta["model"] not in MODELS:
+    if meta["model"] not in REGISTRY:
         raise FileReadError(
             f"{file} holds a model {str(meta['model'])[:40]!r} that this falsezero does not have."
         )
@@ -310,14 +311,21 @@ def _rebuild(file: Path, meta: dict[str, Any], arrays: list[np.ndarray]) -> Any:
 def _check_shapes(file: Path, model: Any) -> None:
     width = model.n_features_in_
     names = getattr(model, "feature_names_in_", None)
-    components: Any = model.components_
-    weights: Any = getattr(model, "row_weights_", None)
     agrees = isinstance(width, int) and (names is None or names.shape == (width,))
-    agrees = agrees and np.ndim(components) == 2 and components.shape[1] == width
-    if weights is not None:
-        agrees = agrees and np.ndim(weights) == 2 and weights.shape[1] == len(components)
+    agrees = agrees and (
+        model._is_whole() if isinstance(model, CellScorer) else _factors_agree(model, width)
+    )
     if not agrees:
         raise FileReadError(f"{file} holds arrays that do not fit together.")
+
+
+def _factors_agree(model: Any, width: int) -> bool:
+    components: Any = model.components_
+    weights: Any = getattr(model, "row_weights_", None)
+    agrees = np.ndim(components) == 2 and components.shape[1] == width
+    if weights is not None:
+        agrees = agrees and np.ndim(weights) == 2 and weights.shape[1] == len(components)
+    return agrees
 
 
 def _unpack(node: Any, arrays: list[np.ndarray], tuples: dict[str, type]) -> Any:

@@ -17,6 +17,19 @@ MODELS = {
     "bernoulli-nmf": "falsezero.models.baselines.bernoulli_nmf:BernoulliNMF",
     "unigram-mixture": "falsezero.models.baselines.unigram_mixture:UnigramMixture",
 }
+"""Factor models, for the command line."""
+
+SCORERS = {
+    "ease": "falsezero.models.baselines.ease:EASE",
+    "row-neighbours": "falsezero.models.baselines.row_neighbours:RowNeighbours",
+    "column-neighbours": "falsezero.models.baselines.column_neighbours:ColumnNeighbours",
+    "beals": "falsezero.models.baselines.beals:Beals",
+    "dark-diversity": "falsezero.models.baselines.dark_diversity:DarkDiversity",
+    "margins": "falsezero.models.baselines.margins:Margins",
+}
+"""Models without components, which score cells."""
+
+REGISTRY = {**MODELS, **SCORERS}
 """A fixed registry: nothing outside this list is ever loaded by name."""
 
 
@@ -26,8 +39,8 @@ def model_class(name: str) -> Any:
     >>> model_class("aspect-bernoulli").__name__
     'AspectBernoulli'
     """
-    for short, home in MODELS.items():
+    for short, home in REGISTRY.items():
         module, _, class_name = home.partition(":")
         if name in (short, class_name):
             return getattr(import_module(module), class_name)
-    raise ValueError(f"There is no model {name!r}; falsezero has {', '.join(MODELS)}.")
+    raise ValueError(f"There is no model {name!r}; falsezero has {', '.join(REGISTRY)}.")

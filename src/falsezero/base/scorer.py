@@ -1,0 +1,207 @@
+"""The contract of models without components: a score for every cell, and a probability for it."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+from scipy.optimize import minimize
+from scipy.special import expit
+from sklearn.base import BaseEstimator, _fit_context
+from sklearn.utils.validation import check_is_fitted
+
+from falsezero.data.blocks import Block, Blocks
+from falsezero.data.table import Table
+from falsezero.data.validate import check_table
+
+__all__ = ["CellScorer", "Link", "fit_link"]
+
+_BLOCK_CELLS = 1 << 22
+"""Cells of the largest dense work array: 32 MB."""
+
+_LINK_CELLS = 1 << 19
+"""Cells, of whole rows spread evenly over the table, from which the link is learnt."""
+
+_MIN_SLOPE = 1e-6
+"""A link is increasing even where the scores say nothing."""
+
+_WIDTHS = (1 / 16, 1 / 4, 1.0)
+"""Candidates for the width of a link, from nearly logarithmic in the score to nearly linear."""
+
+Scoring = Callable[[Block], np.ndarray]
+
+
+class Link(NamedTuple):
+    """An increasing map from scores to probabilities: expit(intercept + slope * z(score)).
+
+    z(s) = asinh(s / 2wq) - asinh((1 - s) / 2w(1 - q)), with q the share of ones in the table. For
+    scores well above wq and well below 1 - w(1 - q) it is logit(s) up to a constant, and it is
+    defined for every score, below zero and above one too.
+    """
+
+    rate: float
+    width: float
+    intercept: float
+    slope: float
+
+    def spread(self, scores: np.ndarray) -> np.ndarray:
+        """z(s) of the formula above."""
+        low, high = 2 * self.width * self.rate, 2 * self.width * (1 - self.rate)
+        return np.arcsinh(scores / low) - np.arcsinh((1 - scores) / high)
+
+    def __call__(self, scores: np.ndarray) -> np.ndarray:
+        """Probabilities of scores."""
+        return expit(self.intercept + self.slope * self.spread(scores))
+
+
+def fit_link(scores: np.ndarray, values: np.ndarray) -> Link:
+    """Logistic regression of zeros and ones on their scores, with an increasing link.
+
+    Of a few widths the one of the highest likelihood is taken. The slope has a weak prior around
+    one, so that scores which separate zeros and ones perfectly do not send it to infinity.
+
+    >>> link = fit_link(np.array([0.0, 0.1, 0.2, 0.9]), np.array([0.0, 0, 1, 1]))
+    >>> bool(link(0.1) < link(0.2))
+    True
+    """
+    rate = float((values.sum() + 0.5) / (len(values) + 1))
+    found = [_fit_width(Link(rate, width, 0.0, 1.0), scores, values) for width in _WIDTHS]
+    return min(found, key=lambda pair: pair[0])[1]
+
+
+def _fit_width(link: Link, scores: np.ndarray, values: np.ndarray) -> tuple[float, Link]:
+    """Loss and link of the best intercept and slope."""
+    z = link.spread(scores)
+
+    def loss(at: np.ndarray) -> tuple[float, np.ndarray]:
+        eta = at[0] + at[1] * z
+        error = expit(eta) - values
+        value = np.logaddexp(0, eta).sum() - values @ eta + 0.005 * (at[0] ** 2 + (at[1] - 1) ** 2)
+        slope = np.array([error.sum() + 0.01 * at[0], error @ z + 0.01 * (at[1] - 1)])
+        return value / (len(z) + 1), slope / (len(z) + 1)
+
+    bounds = [(None, None), (_MIN_SLOPE, None)]
+    found = minimize(loss, np.array([0.0, 1.0]), jac=True, method="L-BFGS-B", bounds=bounds)
+    return found.fun, link._replace(intercept=float(found.x[0]), slope=float(found.x[1]))
+
+
+def _dense(array: Any) -> np.ndarray:
+    return array.toarray() if sparse.issparse(array) else array
+
+
+class CellScorer(BaseEstimator):
+    """A model without components that gives every cell a score computed from the rest of its row.
+
+    A model supplies its constructor and two small methods: `_learn` (what the table teaches) and
+    `_scoring` (the function from a block of rows to its scores). Scores are whatever the method
+    defines; `reconstruct` turns them into probabilities by an increasing `Link` learnt from the
+    fitted table, which keeps their order.
+    """
+
+    _kind = "binary"
+    _parameter_constraints: dict[str, list[Any]] = {}
+
+    @abstractmethod
+    def _learn(self, blocks: Blocks) -> None:
+        """Keep what the table teaches as attributes with a trailing underscore."""
+
+    @abstractmethod
+    def _scoring(self) -> Scoring:
+        """The function that scores every cell of a block."""
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: Any, y: Any = None) -> Any:
+        """Learn from a table.
+
+        Parameters
+        ----------
+        X : Table, array, sparse array or data frame of shape (n_rows, n_columns)
+            NaN means "not observed"; an implicit zero of a sparse table is an observed absence.
+        y : ignored
+            Present for scikit-learn's sake.
+
+        Returns
+        -------
+        self
+        """
+        values = self._checked(X, reset=True)
+        self._learn(self._cut(values))
+        self._calibrate(values)
+        return self
+
+    def score_cells(self, X: Any) -> Any:
+        """The method's own score of every cell; larger means that a one is less surprising.
+
+        A score orders cells. It is not a probability: `reconstruct` gives those.
+        """
+        return self._filled(X, self._scoring_of(X))
+
+    def reconstruct(self, X: Any) -> Any:
+        """The probability of a one in every cell, from the other cells of its row.
+
+        Returns
+        -------
+        array of shape (n_rows, n_columns), or a `Table` with the labels of a `Table`
+        """
+        return self._filled(X, self.expected_by_block(X))
+
+    def expected_by_block(self, X: Any) -> Iterator[tuple[Block, np.ndarray]]:
+        """The row blocks of a table, each with its probabilities: never the whole table at once."""
+        for block, scores in self._scoring_of(X):
+            yield block, self._probabilities(scores)
+
+    def _scoring_of(self, X: Any) -> Iterator[tuple[Block, np.ndarray]]:
+        blocks = self._cut(self._checked(X, reset=False))
+        scoring = self._scoring()
+        for block in blocks:
+            yield block, scoring(block)
+
+    def _filled(self, X: Any, parts: Iterator[tuple[Block, np.ndarray]]) -> Any:
+        found = [part for _, part in parts]
+        array = found[0] if len(found) == 1 else np.concatenate(found)
+        if not isinstance(X, Table):
+            return array
+        return Table(array, rows=X.rows, columns=X.columns, name=X.name)
+
+    def _probabilities(self, scores: np.ndarray) -> np.ndarray:
+        return self.link_(scores)
+
+    def _calibrate(self, values: Any) -> None:
+        """Learn the link from rows spread evenly over the table."""
+        n_rows, n_columns = values.shape
+        count = min(n_rows, max(1, _LINK_CELLS // n_columns))
+        sample = values[np.linspace(0, n_rows - 1, count).astype(int)]
+        scoring = self._scoring()
+        scores, ones = [], []
+        for block in self._cut(sample):
+            seen = ~_dense(block.missing) if block.missing is not None else np.s_[:]
+            scores.append(scoring(block)[seen].ravel())
+            ones.append((_dense(block.values) > 0)[seen].ravel())
+        self.link_ = fit_link(np.concatenate(scores), np.concatenate(ones).astype(float))
+
+    def _checked(self, X: Any, reset: bool) -> Any:
+        if not reset:
+            check_is_fitted(self)
+        binarize = getattr(self, "binarize", None)
+        return check_table(self, X, kind=self._kind, binarize=binarize, reset=reset)
+
+    def _cut(self, values: Any) -> Blocks:
+        return Blocks.cut(values, max(1, _BLOCK_CELLS // self._width(values)))
+
+    def _width(self, values: Any) -> int:
+        """Cells of the widest work array for one row."""
+        return values.shape[1]
+
+    def _is_whole(self) -> bool:
+        """Whether the learnt arrays fit together, asked of a model read from a file."""
+        return True
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.allow_nan = True
+        tags.input_tags.positive_only = self._kind == "weight"
+        return tags

@@ -1,0 +1,66 @@
+"""How often columns come together: the counts behind the methods that compare columns."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from falsezero.data.blocks import Block, Blocks
+
+__all__ = ["Pairs", "count_pairs", "divided", "observed_total"]
+
+
+class Pairs(NamedTuple):
+    """Counts over rows for every pair of columns (s, t).
+
+    `together`: rows with a one in both. `ones`: rows with a one in s where t was observed.
+    `observed`: rows where both were observed.
+    """
+
+    together: np.ndarray
+    ones: np.ndarray
+    observed: np.ndarray
+
+
+def count_pairs(blocks: Blocks) -> Pairs:
+    """Count pairs of columns; cells not observed are left out pair by pair.
+
+    >>> count_pairs(Blocks.cut(np.array([[1.0, 1, 0], [1, 0, np.nan]]))).together
+    array([[2., 1., 0.],
+           [1., 1., 0.],
+           [0., 0., 0.]])
+    """
+    n_rows, n_columns = blocks.shape
+    together = np.zeros((n_columns, n_columns))
+    hidden_ones = np.zeros_like(together)
+    hidden = np.zeros_like(together)
+    for block in blocks:
+        together += as_dense(block.values.T @ block.values)
+        if block.missing is not None:
+            missing = block.missing.astype(float)
+            hidden_ones += as_dense(block.values.T @ missing)
+            hidden += as_dense(missing.T @ missing)
+    ones, observed = blocks.column_counts
+    unseen = n_rows - observed
+    seen = n_rows - unseen[:, None] - unseen[None, :] + hidden
+    return Pairs(together, ones[:, None] - hidden_ones, seen)
+
+
+def observed_total(block: Block, weights: np.ndarray) -> np.ndarray:
+    """For every cell, the sum of weights[s, t] over the columns s observed in its row."""
+    total: Any = weights.sum(axis=0)
+    if block.missing is None:
+        return total
+    return total - as_dense(block.missing.astype(float) @ weights)
+
+
+def divided(top: np.ndarray, bottom: Any) -> np.ndarray:
+    """top / bottom, and zero where the bottom is zero."""
+    return np.divide(top, bottom, out=np.zeros_like(top), where=np.asarray(bottom) > 0)
+
+
+def as_dense(array: Any) -> np.ndarray:
+    """An array, whether it was sparse or not."""
+    return array.toarray() if sparse.issparse(array) else np.asarray(array)
