@@ -10,6 +10,7 @@ from falsezero.cli._common import Whole, say, together
 from falsezero.cli._words import one_sentence
 
 __all__ = [
+    "ListsFormats",
     "read_for",
     "read_table",
     "read_to_learn",
@@ -17,6 +18,20 @@ __all__ = [
     "table_options",
     "warn_of_too_many",
 ]
+
+
+class ListsFormats(click.Command):
+    """A command whose help lists the formats that tables are read from, where it says FORMATS."""
+
+    def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Ask for the formats only when somebody wants to read about them."""
+        from falsezero.data.formats import known_formats
+
+        listed = ", ".join(f"{each.name} ({' '.join(each.extensions)})" for each in known_formats())
+        written, self.help = self.help, (self.help or "").replace("FORMATS", listed)
+        super().format_help_text(ctx, formatter)
+        self.help = written
+
 
 table_argument = click.argument("table", metavar="TABLE")
 

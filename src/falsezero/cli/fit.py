@@ -17,13 +17,19 @@ from falsezero.cli._common import (
 )
 from falsezero.cli._describe import describe, show
 from falsezero.cli._output import force_option, json_option, new_file
-from falsezero.cli._table import read_to_learn, table_argument, table_options, warn_of_too_many
+from falsezero.cli._table import (
+    ListsFormats,
+    read_to_learn,
+    table_argument,
+    table_options,
+    warn_of_too_many,
+)
 
 NOT_CONVERGED = 3
 SETTINGS = ("restarts", "seed", "max_iter", "tol", "jobs", "checkpoint", "quiet", "more")
 
 
-@click.command()
+@click.command(cls=ListsFormats)
 @table_argument
 @click.option("--output", "-o", required=True, metavar="MODEL.fz", help="The model file to write.")
 @components_option
@@ -50,10 +56,9 @@ def command(
 ) -> int:
     """Learn a model from a table, save it and show what it found.
 
-    TABLE is a CSV, TSV, Parquet, npz, npy, MatrixMarket or AnnData file of zeros and ones (counts
-    for discrete-pca, plsa and unigram-mixture): wide, or long with --row and --column. Empty cells
-    and NA are not observed, and x, + and yes are ones; --mark says what else is. How many
-    components? See `falsezero select`.
+    TABLE is a file of zeros and ones (counts for discrete-pca, plsa and unigram-mixture): wide, or
+    long with --row and --column. Formats: FORMATS. Empty cells and NA are not observed, and x, +
+    and yes are ones; --mark says what else is. How many components? See `falsezero select`.
 
     \b
     falsezero fit finds.csv -o finds.fz --row site --column genus -k 4 --restarts 15

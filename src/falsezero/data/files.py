@@ -1,9 +1,8 @@
-"""Binary and MatrixMarket files: npz, npy, mtx, Parquet, h5ad."""
+"""Files: that they can be opened, that they are whole, and how to name a place in them."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,7 @@ import scipy.sparse as sp
 from falsezero.data.checks import Raw
 from falsezero.data.errors import DataError, FileReadError, MissingFileError, suggest
 
-__all__ = ["find_file", "located", "read_h5ad", "read_mtx", "read_npy", "read_npz", "read_parquet"]
+__all__ = ["find_file", "load_whole", "located"]
 
 
 def find_file(path: Any) -> Path:
@@ -41,74 +40,8 @@ def find_file(path: Any) -> Path:
         raise FileReadError(f"{found} cannot be opened.") from None
 
 
-def read_npz(path: Path) -> Raw:
-    """Read a sparse matrix of `scipy.sparse.save_npz`, or arrays `X`, `rows` and `columns`."""
-    with _whole(path, ".npz", lambda: _archive(path)) as archive:
-        names = list(archive.files)
-        if "format" in names and "shape" in names:
-            values: Any = _whole(path, ".npz", lambda: _checked(sp.load_npz(path)))
-        else:
-            key = names[0] if len(names) == 1 else "X"
-            if key not in names:
-                listed = ", ".join(map(repr, names)) or "none"
-                raise DataError(f"{path} has no array named 'X'; its arrays: {listed}.")
-            values = _member(path, archive, key)
-        rows, columns = (_member(path, archive, axis) for axis in ("rows", "columns"))
-    return located(values, rows, columns, path)
-
-
-def read_npy(path: Path) -> Raw:
-    """Read one dense array."""
-    with open(path, "rb") as file:
-        values = _whole(path, ".npy", lambda: np.lib.format.read_array(file, allow_pickle=False))
-    return located(values, None, None, path)
-
-
-def read_mtx(path: Path) -> Raw:
-    """Read a MatrixMarket file, gzipped or not."""
-    from scipy.io import mmread
-
-    try:
-        values = mmread(path, spmatrix=False)
-    except Exception as problem:
-        line = re.search(r"[Ll]ine (\d+)", str(problem))
-        where = f" line {line[1]}" if line else ""
-        raise FileReadError(
-            f"{path}{where} is damaged or cut off: it is not a complete MatrixMarket file."
-        ) from None
-    return located(values, None, None, path)
-
-
-def read_parquet(path: Path, drop: Sequence[str] = ()) -> tuple[Any, str | None]:
-    """Read a Parquet file: its Arrow table, and the column that pandas stored as index."""
-    try:
-        import pyarrow.parquet as pq
-    except ImportError:
-        raise DataError(
-            f"{path} is a Parquet file, which needs pyarrow: pip install falsezero[arrow]."
-        ) from None
-    table = _whole(path, "Parquet", lambda: pq.read_table(path))
-    metadata = table.schema.pandas_metadata or {}
-    index = [entry for entry in metadata.get("index_columns", []) if isinstance(entry, str)]
-    for name in drop:
-        if name not in table.column_names:
-            mend = suggest(name, table.column_names, "its columns")
-            raise DataError(f"{path} has no column {name!r} to drop; {mend}")
-    return table.drop_columns(list(drop)), index[0] if len(index) == 1 else None
-
-
-def read_h5ad(path: Path) -> Any:
-    """Read an AnnData file."""
-    try:
-        import anndata
-    except ImportError:
-        raise DataError(
-            f"{path} is an AnnData file, which needs anndata: pip install falsezero[anndata]."
-        ) from None
-    return _whole(path, ".h5ad", lambda: anndata.read_h5ad(path))
-
-
-def _whole(path: Path, kind: str, load: Callable[[], Any]) -> Any:
+def load_whole(path: Path, kind: str, load: Callable[[], Any]) -> Any:
+    """What `load` returns; one sentence where a file is damaged."""
     try:
         return load()
     except Exception as problem:
@@ -120,23 +53,6 @@ def _whole(path: Path, kind: str, load: Callable[[], Any]) -> Any:
         raise FileReadError(
             f"{path} is damaged or cut off: it is not a complete {kind} file."
         ) from None
-
-
-def _archive(path: Path) -> Any:
-    archive = np.load(path, allow_pickle=False)
-    if isinstance(archive, np.ndarray):
-        raise ValueError("a single array, not an archive")
-    return archive
-
-
-def _checked(matrix: Any) -> Any:
-    if matrix.format in ("csr", "csc", "bsr"):
-        matrix.check_format(full_check=True)
-    return matrix
-
-
-def _member(path: Path, archive: Any, key: str) -> Any:
-    return _whole(path, ".npz", lambda: archive[key]) if key in archive.files else None
 
 
 def located(values: Any, rows: Any, columns: Any, path: Path) -> Raw:

@@ -14,9 +14,10 @@ from falsezero.data.cells import Cells, NotANumber
 from falsezero.data.checks import Raw, only_ones_and_gaps
 from falsezero.data.errors import DataError, suggest
 from falsezero.data.labels import number_the_rows, tidy_labels
-from falsezero.data.pairs import Pairs, encode
+from falsezero.data.layout import Layout
+from falsezero.data.pairs import Pairs, encode, pairs_to_raw
 
-__all__ = ["as_frame", "long_frame", "wide_frame"]
+__all__ = ["as_frame", "frame_to_raw", "long_frame", "wide_frame"]
 
 
 def as_frame(obj: Any) -> nw.DataFrame[Any] | None:
@@ -162,3 +163,19 @@ def _stack(columns: list[NDArray[np.float64]], n_rows: int) -> Any:
         return np.empty((n_rows, 0))
     data = np.concatenate([column[rows] for column, rows in zip(columns, where, strict=True)])
     return sp.csc_array((data, np.concatenate(where), indptr), shape=(n_rows, len(columns)))
+
+
+def frame_to_raw(obj: Any, layout: Layout, source: str = "The frame") -> Raw:
+    """Read a data frame of any library, wide or long."""
+    frame = as_frame(obj)
+    if frame is None:
+        if not hasattr(obj, "__array__"):
+            raise DataError(
+                f"{type(obj).__name__!r} is not a type of table; give an array, a sparse matrix, "
+                "a data frame, AnnData, a graph or an xarray DataArray."
+            )
+        return Raw(np.asarray(obj))
+    if layout.is_long and layout.row is not None and layout.column is not None:
+        pairs = long_frame(frame, layout.row, layout.column, layout.value, source)
+        return pairs_to_raw(pairs, layout.duplicates)
+    return wide_frame(frame, layout.index, source)

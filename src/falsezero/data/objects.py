@@ -11,7 +11,7 @@ from falsezero.data.checks import Raw
 from falsezero.data.errors import DataError, suggest
 from falsezero.data.labels import tidy_labels
 
-__all__ = ["from_object"]
+__all__ = ["from_annotated", "from_object"]
 
 
 def from_object(
@@ -19,7 +19,7 @@ def from_object(
 ) -> Raw | None:
     """Read AnnData, a graph or an xarray DataArray; None when it is something else."""
     if all(hasattr(obj, name) for name in ("X", "layers", "obs_names", "var_names")):
-        return _annotated(obj, layer)
+        return from_annotated(obj, layer)
     if all(hasattr(obj, name) for name in ("nodes", "adjacency", "is_directed")):
         return _graph(obj, value, rows, columns)
     if all(hasattr(obj, name) for name in ("dims", "coords", "values")):
@@ -27,7 +27,8 @@ def from_object(
     return None
 
 
-def _annotated(obj: Any, layer: str | None) -> Raw:
+def from_annotated(obj: Any, layer: str | None) -> Raw:
+    """X of an AnnData object, or one of its layers."""
     if layer is not None and layer not in obj.layers:
         mend = suggest(layer, obj.layers.keys(), "its layers")
         raise DataError(f"The AnnData object has no layer {layer!r}; {mend}")

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,38 +12,10 @@ import scipy.sparse as sp
 
 from falsezero.data.checks import Raw, admit
 from falsezero.data.errors import DataError
+from falsezero.data.layout import Layout, ReadOptions
 from falsezero.data.table import Table
 
 __all__ = ["as_table", "read"]
-
-MATRICES = (".npz", ".npy", ".mtx", ".h5ad")
-
-
-@dataclass(frozen=True)
-class Layout:
-    """How a table is laid out: wide, or long with these names for row, column and value."""
-
-    row: str | None = None
-    column: str | None = None
-    value: str | None = None
-    index: str | bool | None = None
-    duplicates: str = "error"
-    drop: tuple[str, ...] = ()
-
-    @property
-    def is_long(self) -> bool:
-        """Whether one line holds one pair, checked for completeness."""
-        if (self.row is None) != (self.column is None):
-            given, other = ("row=", "column=") if self.column is None else ("column=", "row=")
-            raise DataError(
-                f"A long table needs both row= and column=, but only {given} was given; name the "
-                f"column for {other} too."
-            )
-        if self.row is None and self.value is not None:
-            raise DataError("value= belongs to a long table; pass row= and column= with it.")
-        if self.row is not None and self.drop:
-            raise DataError("drop= belongs to a wide table; in a long one, delete the lines.")
-        return self.row is not None
 
 
 def read(
@@ -69,10 +40,11 @@ def read(
 ) -> Table:
     """Read a table of zeros and ones (or counts) from a file.
 
-    The extension tells the format: Parquet (`.parquet`, needs ``falsezero[arrow]``), NumPy and
-    scipy (`.npz`: a matrix of `scipy.sparse.save_npz`, or arrays `X`, `rows` and `columns`;
+    The extension tells the format: Parquet (`.parquet`, `.pq`, needs ``falsezero[arrow]``), NumPy
+    and scipy (`.npz`: a matrix of `scipy.sparse.save_npz`, or arrays `X`, `rows` and `columns`;
     `.npy`), MatrixMarket (`.mtx`, `.mtx.gz`) and AnnData (`.h5ad`); any other file is taken for
-    text, such as CSV or TSV (also gzipped).
+    text, such as `.csv`, `.tsv`, `.tab` or `.txt` (also gzipped). `falsezero.data.formats` lists
+    them. An option that a format has no use for is refused.
 
     A cell that is empty or NA, NaN, null, None or ? was *not observed*; x, +, yes, y, present, true
     and t are ones, and no, n, absent, false and f zeros, whatever their case. `marks` says what
@@ -136,14 +108,25 @@ def read(
     Sansan     ·          ■
     """
     from falsezero.data.files import find_file
-    from falsezero.data.lines import TextFile
+    from falsezero.data.formats import format_of
     from falsezero.data.surveyed import restrict_as_asked
 
-    names = (drop,) if isinstance(drop, str) else tuple(drop)
-    layout = Layout(row, column, value, index, duplicates, names)
+    options = ReadOptions(
+        row=row,
+        column=column,
+        value=value,
+        index=index,
+        duplicates=duplicates,
+        drop=(drop,) if isinstance(drop, str) else tuple(drop),
+        marks=marks or {},
+        layer=layer,
+        header=header,
+        skip=skip,
+        delimiter=delimiter,
+        encoding=encoding,
+    )
     file = find_file(path)
-    text = TextFile(file, delimiter, encoding, header or layout.is_long, skip, marks or {})
-    raw = _read_raw(text, layout, layer)
+    raw = format_of(file).read(file, options)
     table = admit(raw, kind=kind, binarize=binarize, name=name or _stem(file))
     return restrict_as_asked(table, surveyed, row, column, index)
 
@@ -211,38 +194,6 @@ def as_table(
     return restrict_as_asked(table, surveyed, row, column, index)
 
 
-def _read_raw(text: Any, layout: Layout, layer: str | None) -> Raw:
-    from falsezero.data import files
-    from falsezero.data.pairs import pairs_to_raw
-    from falsezero.data.text import long_text, wide_text
-
-    file = text.path
-    extension = _extension(file)
-    if extension in (".parquet", ".pq"):
-        frame, stored = files.read_parquet(file, layout.drop)
-        if layout.index is None and not layout.is_long:
-            layout = replace(layout, index=stored)
-        return _frame_raw(frame, layout, str(file))
-    if extension not in MATRICES:
-        if layout.is_long:
-            pairs = long_text(text, layout.row, layout.column, layout.value)
-            return pairs_to_raw(pairs, layout.duplicates)
-        return wide_text(text, layout.index, layout.drop)
-    if layout.is_long:
-        raise DataError(f"{file} is a matrix, but row= and column= belong to long tables.")
-    if layout.drop:
-        raise DataError(f"{file} is a matrix, but drop= belongs to text and Parquet files.")
-    if extension == ".h5ad":
-        raw = _raw(files.read_h5ad(file), layout, layer, None, None)
-        return files.located(raw.values, raw.rows, raw.columns, file)
-    readers: dict[str, Callable[[Path], Raw]] = {
-        ".npz": files.read_npz,
-        ".npy": files.read_npy,
-        ".mtx": files.read_mtx,
-    }
-    return readers[extension](file)
-
-
 def _raw(obj: Any, layout: Layout, layer: str | None, rows: Any, columns: Any) -> Raw:
     if isinstance(obj, str | os.PathLike):
         raise DataError(f"{str(obj)!r} is not a table; falsezero.read opens files.")
@@ -251,40 +202,18 @@ def _raw(obj: Any, layout: Layout, layer: str | None, rows: Any, columns: Any) -
             raise DataError("row= and column= belong to long data frames, not to a matrix.")
         raw = Raw(obj.values, obj.rows, obj.columns) if isinstance(obj, Table) else Raw(obj)
     else:
+        from falsezero.data.frames import frame_to_raw
         from falsezero.data.objects import from_object
 
         value = layout.value
         found = from_object(obj, layer=layer, value=value, rows=rows, columns=columns)
         if found is not None and found.source == "The graph":
             return found
-        raw = found or _frame_raw(obj, layout)
+        raw = found or frame_to_raw(obj, layout)
     return raw._replace(
         rows=raw.rows if rows is None else rows,
         columns=raw.columns if columns is None else columns,
     )
-
-
-def _frame_raw(obj: Any, layout: Layout, source: str = "The frame") -> Raw:
-    from falsezero.data.frames import as_frame, long_frame, wide_frame
-    from falsezero.data.pairs import pairs_to_raw
-
-    frame = as_frame(obj)
-    if frame is None:
-        if not hasattr(obj, "__array__"):
-            raise DataError(
-                f"{type(obj).__name__!r} is not a type of table; give an array, a sparse matrix, "
-                "a data frame, AnnData, a graph or an xarray DataArray."
-            )
-        return Raw(np.asarray(obj))
-    if layout.is_long and layout.row is not None and layout.column is not None:
-        pairs = long_frame(frame, layout.row, layout.column, layout.value, source)
-        return pairs_to_raw(pairs, layout.duplicates)
-    return wide_frame(frame, layout.index, source)
-
-
-def _extension(file: Path) -> str:
-    name = file.name.lower()
-    return ".mtx" if name.endswith(".mtx.gz") else os.path.splitext(name)[1]
 
 
 def _stem(file: Path) -> str:

@@ -37,17 +37,19 @@ def restrict_as_asked(table: Table, surveyed: Any, row: Any, column: Any, index:
 
 def _pairs_of_frame(surveyed: Any, row: Any, column: Any, index: Any) -> Pairs:
     """Pairs from a data frame, or from a file with one."""
-    from falsezero.data import files
+    from falsezero.data.files import find_file
+    from falsezero.data.formats.parquet import arrow_table
+    from falsezero.data.formats.text import long_text
     from falsezero.data.frames import as_frame, long_frame, wide_frame
-    from falsezero.data.text import TextFile, long_text
+    from falsezero.data.lines import TextFile
 
     source = "surveyed="
     if isinstance(surveyed, str | os.PathLike):
-        file = files.find_file(surveyed)
+        file = find_file(surveyed)
         source = str(file)
         if file.suffix.lower() not in (".parquet", ".pq"):
             return long_text(TextFile(file), row, column, None)
-        surveyed = files.read_parquet(file)[0]
+        surveyed = arrow_table(file)[0]
     frame = as_frame(surveyed)
     if frame is None:
         raise DataError(

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from falsezero.data.lines import TextFile
 from falsezero.data.table import Table
-from falsezero.data.text import TextFile
 from falsezero.datasets._stem import stem
 from falsezero.datasets._store import Dataset, Folder
 

@@ -13,8 +13,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from falsezero.data.errors import suggest
+from falsezero.data.lines import TextFile
 from falsezero.data.table import Table
-from falsezero.data.text import TextFile
 
 __all__ = ["VARIABLE", "Dataset", "DatasetNotFoundError", "Folder", "choose"]
 

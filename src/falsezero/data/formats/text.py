@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from array import array
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,11 +15,13 @@ from numpy.typing import NDArray
 from falsezero.data.cells import NotANumber, is_number
 from falsezero.data.checks import Raw, only_ones_and_gaps
 from falsezero.data.errors import DataError, suggest
+from falsezero.data.formats import FRAME_OPTIONS, Format
 from falsezero.data.labels import first_duplicate, number_the_rows
+from falsezero.data.layout import ReadOptions
 from falsezero.data.lines import Record, TextFile
-from falsezero.data.pairs import Pairs
+from falsezero.data.pairs import Pairs, pairs_to_raw
 
-__all__ = ["TextFile", "long_text", "wide_text"]
+__all__ = ["FORMAT", "long_text", "read_text", "wide_text"]
 
 WHOLE = re.compile(r"0|-?[1-9]\d{0,17}")
 A_LIST = 4
@@ -46,6 +49,23 @@ class _Head(NamedTuple):
         if len(fields) < size or any(field.strip() for field in fields[size:]):
             raise DataError(_ragged(self, line, len(fields)))
         return fields[:size]
+
+
+def read_text(path: Path, options: ReadOptions) -> Raw:
+    """Read a file of fields, wide or long."""
+    is_long = options.is_long
+    file = TextFile(
+        path,
+        options.delimiter,
+        options.encoding,
+        options.header or is_long,
+        options.skip,
+        options.marks,
+    )
+    if is_long and options.row is not None and options.column is not None:
+        pairs = long_text(file, options.row, options.column, options.value)
+        return pairs_to_raw(pairs, options.duplicates)
+    return wide_text(file, options.index, options.drop)
 
 
 def wide_text(file: TextFile, index: Any = None, drop: Sequence[str] = ()) -> Raw:
@@ -322,3 +342,11 @@ def _ragged(head: _Head, line: int, found: int) -> str:
         mend = ""
     fields = "1 field" if found == 1 else f"{found} fields"
     return f"{head.source} line {line} has {fields} where the header has {expected}{mend}."
+
+
+FORMAT = Format(
+    "text",
+    (".csv", ".tsv", ".tab", ".txt"),
+    reader=read_text,
+    options=FRAME_OPTIONS | {"marks", "header", "skip", "delimiter", "encoding"},
+)

@@ -1,0 +1,101 @@
+"""File formats that `falsezero.read` knows: one module a format, each with its `FORMAT`.
+
+To add a format, put a module here that defines one (or call `register` from anywhere else):
+
+    FORMAT = Format("NumPy", (".npy",), reader=read_npy, description="a matrix")
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from pkgutil import iter_modules
+
+from falsezero.data.checks import Raw
+from falsezero.data.errors import DataError
+from falsezero.data.layout import ReadOptions
+
+__all__ = ["FRAME_OPTIONS", "Format", "format_of", "known_formats", "register"]
+
+FRAME_OPTIONS = frozenset({"row", "column", "value", "index", "duplicates", "drop"})
+"""What formats take that hold a wide or a long table."""
+
+
+@dataclass(frozen=True)
+class Format:
+    """A file format.
+
+    Parameters
+    ----------
+    name : str
+        As people call it, such as "Parquet".
+    extensions : tuple of str
+        In lower case, with their dots; ".mtx.gz" is one extension.
+    reader : callable
+        Takes the path and the `ReadOptions`, returns a `Raw` table. Imports what it needs itself.
+    options : set of str
+        Names of the `ReadOptions` that the reader obeys; all others are refused.
+    description : str, optional
+        With an article, for messages; by default "a <name> file".
+    """
+
+    name: str
+    extensions: tuple[str, ...]
+    reader: Callable[[Path, ReadOptions], Raw]
+    options: frozenset[str] = frozenset()
+    description: str = ""
+
+    def read(self, path: Path, options: ReadOptions) -> Raw:
+        """Read a file, after refusing options that mean nothing for this format."""
+        unknown = [name for name in options.given() if name not in self.options]
+        if unknown:
+            raise DataError(self._refusal(path, unknown[0]))
+        return self.reader(path, options)
+
+    def _refusal(self, path: Path, option: str) -> str:
+        opening = f"{path} is {self.description or f'a {self.name} file'}, but"
+        if option in ("row", "column"):
+            return f"{opening} row= and column= belong to long tables."
+        takers = [each.name for each in known_formats() if option in each.options]
+        return f"{opening} {option}= belongs to {' and '.join(takers)} files."
+
+
+_REGISTERED: list[Format] = []
+
+
+def register(new: Format) -> None:
+    """Make a format of another package known; it wins over older ones with its extensions.
+
+    >>> register(Format("Grid", (".grid",), reader=lambda path, options: Raw([[1, 0]])))
+    >>> format_of(Path("finds.grid")).name
+    'Grid'
+    >>> _REGISTERED.clear()
+    """
+    _REGISTERED.insert(0, new)
+
+
+def known_formats() -> list[Format]:
+    """All formats, those registered last first."""
+    return [*_REGISTERED, *_own_formats()]
+
+
+@cache
+def _own_formats() -> list[Format]:
+    found = [part.name for part in iter_modules(__path__) if not part.name.startswith("_")]
+    names = sorted(found, key=lambda name: (name != "text", name))
+    return [import_module(f"{__name__}.{name}").FORMAT for name in names]
+
+
+def format_of(path: Path) -> Format:
+    """The format that a file's name tells; text where it tells none.
+
+    >>> format_of(Path("counts.MTX.gz")).name, format_of(Path("finds.dat")).name
+    ('MatrixMarket', 'text')
+    """
+    from falsezero.data.formats.text import FORMAT as TEXT
+
+    name = path.name.lower()
+    return next((each for each in known_formats() if name.endswith(each.extensions)), TEXT)

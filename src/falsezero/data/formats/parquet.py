@@ -1,0 +1,45 @@
+"""Parquet files, wide or long."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from falsezero.data.checks import Raw
+from falsezero.data.errors import DataError, suggest
+from falsezero.data.files import load_whole
+from falsezero.data.formats import FRAME_OPTIONS, Format
+from falsezero.data.layout import ReadOptions
+
+
+def read_parquet(path: Path, options: ReadOptions) -> Raw:
+    """Read a Parquet file; the column that pandas stored as index holds the row labels."""
+    from falsezero.data.frames import frame_to_raw
+
+    frame, stored = arrow_table(path, options.drop)
+    if options.index is None and not options.is_long:
+        options = replace(options, index=stored)
+    return frame_to_raw(frame, options, str(path))
+
+
+def arrow_table(path: Path, drop: Sequence[str] = ()) -> tuple[Any, str | None]:
+    """The Arrow table of a file, and the column that pandas stored as index."""
+    try:
+        import pyarrow.parquet as pq
+    except ImportError:
+        raise DataError(
+            f"{path} is a Parquet file, which needs pyarrow: pip install falsezero[arrow]."
+        ) from None
+    table = load_whole(path, "Parquet", lambda: pq.read_table(path))
+    metadata = table.schema.pandas_metadata or {}
+    index = [entry for entry in metadata.get("index_columns", []) if isinstance(entry, str)]
+    for name in drop:
+        if name not in table.column_names:
+            mend = suggest(name, table.column_names, "its columns")
+            raise DataError(f"{path} has no column {name!r} to drop; {mend}")
+    return table.drop_columns(list(drop)), index[0] if len(index) == 1 else None
+
+
+FORMAT = Format("Parquet", (".parquet", ".pq"), reader=read_parquet, options=FRAME_OPTIONS)
