@@ -45,6 +45,9 @@ FACTS = [
     ("load_polca", {"survey": "values"}, (216, 4), None, 0),
     ("load_polca", {"survey": "election"}, (1785, 12), None, 1292),
     ("load_polca", {"survey": "gss82"}, (1202, 10), 4808, 0),
+    ("load_swiss_birds", {}, (267, 158), None, 158),
+    ("load_hubbard_brook", {}, (373, 13), None, 0),
+    ("load_bluebirds", {}, (108, 39), 1597, 0),
 ]
 
 
@@ -158,3 +161,39 @@ def test_without_the_folder_or_file(monkeypatch, tmp_path):
     (tmp_path / "kos").mkdir()
     with pytest.raises(DatasetNotFoundError, match=r"'kos' lacks the file documents\.npz"):
         datasets.load_kos()
+
+
+@needs_data
+def test_visits_of_swiss_birds_are_those_of_the_readme():
+    data = datasets.load_swiss_birds()
+    looks = data.looks[~np.isnan(data.looks).any(axis=(1, 2))]
+    assert len(looks) == 219
+    looks = looks[:, :, looks[:, 0].sum(axis=0) >= 3]
+    assert looks.shape[2] == 101
+    later = looks[:, 1:].max(axis=1)[looks[:, 0] == 0]
+    assert (int(later.sum()), later.size) == (1896, 15873)
+    assert data.look_info["date"].shape == (267, 3)
+    visited = ~np.isnan(data.looks).all(axis=(1, 2))
+    seen = np.nanmax(data.looks[visited], axis=1)
+    np.testing.assert_array_equal(seen, data.table.to_numpy()[visited])
+
+
+@needs_data
+def test_visits_of_hubbard_brook_are_those_of_the_readme():
+    data = datasets.load_hubbard_brook(2015)
+    looks = data.looks[~np.isnan(data.looks).any(axis=(1, 2))]
+    assert len(looks) == 362
+    looks = looks[:, :, looks[:, 0].sum(axis=0) >= 3]
+    later = looks[:, 1:].max(axis=1)[looks[:, 0] == 0]
+    assert round(later.mean(), 3) == 0.230
+    with pytest.raises(ValueError, match="year='1850' is not known"):
+        datasets.load_hubbard_brook(1850)
+
+
+@needs_data
+def test_annotators_of_bluebirds_are_those_of_the_readme():
+    data = datasets.load_bluebirds()
+    X, truth = data.table.to_numpy(), data.target[:, None]
+    assert truth.sum() == 48
+    assert ((X == 0) & (truth == 1)).sum() == 905
+    assert ((X == 1) & (truth == 0)).sum() == 630

@@ -26,12 +26,13 @@ class Capabilities:
     link : {"convex", "linear", "noisy-or", "logistic", "tanh"} or None
         How row weights and `components_` become the expected table; see `falsezero.base.links`.
         None where the expected table needs more than these two, such as row totals.
-    row_score : {"density", "bound", "tokens", "completion", "conditional"}
-        What `score_samples` returns for a row. "density": log probability of all its observed
-        cells, its weights integrated out. "bound": a lower bound on that. "tokens": log probability
-        of its tokens given their number. "completion": log probability of half of its tokens given
-        the other half. "conditional": log probability of its cells given weights that were inferred
-        from those very cells. Scores with different meanings are never compared.
+    row_score : {"density", "bound", "tokens", "completion", "conditional"} or None
+        What `score_samples` returns for a row; None for models without it. "density": log
+        probability of all its observed cells, its weights integrated out. "bound": a lower bound on
+        that. "tokens": log probability of its tokens given their number. "completion": log
+        probability of half of its tokens given the other half. "conditional": log probability of
+        its cells given weights that were inferred from those very cells. Scores with different
+        meanings are never compared.
     sample_size : {"rows", "cells"} or None
         What n in the model's BIC counts; None for models without `aic` and `bic`.
     has_evidence : bool, default=False
@@ -55,7 +56,7 @@ class Capabilities:
 
     table: TableKind
     link: LinkName | None
-    row_score: RowScore
+    row_score: RowScore | None
     sample_size: Literal["rows", "cells"] | None = None
     has_evidence: bool = False
     cell_has_cause: bool = False

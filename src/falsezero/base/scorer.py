@@ -13,6 +13,7 @@ from scipy.special import expit
 from sklearn.base import BaseEstimator, _fit_context
 from sklearn.utils.validation import check_is_fitted
 
+from falsezero.base.capabilities import Capabilities
 from falsezero.data.blocks import Block, Blocks
 from falsezero.data.table import Table
 from falsezero.data.validate import check_table
@@ -101,7 +102,7 @@ class CellScorer(BaseEstimator):
     fitted table, which keeps their order.
     """
 
-    _kind = "binary"
+    capabilities = Capabilities("binary", link=None, row_score=None, sparse=True)
     _parameter_constraints: dict[str, list[Any]] = {}
 
     @abstractmethod
@@ -186,7 +187,7 @@ class CellScorer(BaseEstimator):
         if not reset:
             check_is_fitted(self)
         binarize = getattr(self, "binarize", None)
-        return check_table(self, X, kind=self._kind, binarize=binarize, reset=reset)
+        return check_table(self, X, kind=self.capabilities.table, binarize=binarize, reset=reset)
 
     def _cut(self, values: Any) -> Blocks:
         return Blocks.cut(values, max(1, _BLOCK_CELLS // self._width(values)))
@@ -203,5 +204,5 @@ class CellScorer(BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         tags.input_tags.allow_nan = True
-        tags.input_tags.positive_only = self._kind == "weight"
+        tags.input_tags.positive_only = self.capabilities.table == "weight"
         return tags

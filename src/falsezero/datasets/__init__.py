@@ -27,6 +27,7 @@ from falsezero.datasets._loaders import (
     load_wikipedia_sample,
 )
 from falsezero.datasets._newsgroups4 import load_newsgroups4, load_newsgroups4_documents
+from falsezero.datasets._repeated import load_bluebirds, load_hubbard_brook, load_swiss_birds
 from falsezero.datasets._sparse import SparseSimulated, make_sparse_aspect_bernoulli
 from falsezero.datasets._store import Dataset, DatasetNotFoundError
 from falsezero.datasets.noisy_or_images import NoisyOrImages, make_noisy_or_images
@@ -38,11 +39,13 @@ __all__ = [
     "Simulated",
     "SparseSimulated",
     "load_associated_press",
+    "load_bluebirds",
     "load_citeseer",
     "load_cora",
     "load_epub",
     "load_fossils",
     "load_golub",
+    "load_hubbard_brook",
     "load_imdb_reviews",
     "load_kos",
     "load_mfeat_digits",
@@ -56,6 +59,7 @@ __all__ = [
     "load_reuters395",
     "load_senate",
     "load_statisticians",
+    "load_swiss_birds",
     "load_usps",
     "load_wikipedia_sample",
     "make_aspect_bernoulli",

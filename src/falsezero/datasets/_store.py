@@ -31,7 +31,9 @@ class Dataset:
 
     `target` holds one class or number a row where there is one; `row_info` and `column_info` hold
     further named columns, one entry a row (a column) of the table; `image_shape` the height and
-    width where a row is a picture.
+    width where a row is a picture. Where cells were looked at repeatedly, `looks` holds what each
+    look recorded, rows x looks x columns, NaN where nobody looked, and `look_info` named arrays
+    of rows x looks.
     """
 
     table: Table
@@ -41,6 +43,8 @@ class Dataset:
     description: str = ""
     citation: str = ""
     image_shape: tuple[int, int] | None = None
+    looks: NDArray[Any] | None = None
+    look_info: dict[str, NDArray[Any]] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         known = ", ".join(self.row_info) or "nothing"

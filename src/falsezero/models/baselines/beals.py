@@ -9,6 +9,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils._param_validation import StrOptions
 
+from falsezero.base.capabilities import Capabilities, TableKind
 from falsezero.base.scorer import CellScorer, Scoring
 from falsezero.data.blocks import Block, Blocks
 from falsezero.models.baselines.pairs import as_dense, divided
@@ -82,8 +83,11 @@ class Beals(CellScorer):
         self.binarize = binarize
 
     @property
-    def _kind(self) -> str:  # type: ignore[override]
-        return "binary" if self.abundance == "neither" or self.binarize is not None else "weight"
+    def capabilities(self) -> Capabilities:  # type: ignore[override]
+        """What may be asked of the model; amounts may come in unless they would be ignored."""
+        is_binary = self.abundance == "neither" or self.binarize is not None
+        table: TableKind = "binary" if is_binary else "weight"
+        return Capabilities(table, link=None, row_score=None, sparse=True)
 
     def _learn(self, blocks: Blocks) -> None:
         n_columns = blocks.shape[1]
