@@ -18,6 +18,7 @@ __version__ = "0.1.0"
 _HOMES = {
     "falsezero.backends.dask": ["on_dask"],
     "falsezero.data.table": ["Table"],
+    "falsezero.data.looks": ["Looks", "as_looks"],
     "falsezero.data.shards": ["Shards"],
     "falsezero.data.read": ["read", "as_table"],
     "falsezero.data.corrupt": ["corrupt"],

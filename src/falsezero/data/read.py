@@ -25,6 +25,9 @@ def read(
     column: str | None = None,
     value: str | None = None,
     surveyed: Any = None,
+    look: str | None = None,
+    observer: str | None = None,
+    variables: str | Sequence[str] = (),
     binarize: float | None = None,
     kind: str = "binary",
     index: str | bool | None = None,
@@ -37,7 +40,7 @@ def read(
     delimiter: str | None = None,
     encoding: str = "utf-8",
     name: str | None = None,
-) -> Table:
+) -> Any:
     """Read a table of zeros and ones (or counts) from a file.
 
     The extension tells the format: Parquet (`.parquet`, `.pq`, needs ``falsezero[arrow]``), NumPy
@@ -63,7 +66,17 @@ def read(
         Column with the value of a pair; without it a listed pair is a one.
     surveyed : pairs, frame, mask, Table or path, optional
         The pairs that were looked at; every other cell is not observed. A find outside them is an
-        error. In a long table, surveyed rows and columns without finds join as zeros.
+        error. In a long table, surveyed rows and columns without finds join as zeros. With `look`,
+        the list of looks that took place.
+    look : str, optional
+        Column that says which look (visit, night, replicate) a line belongs to: the file holds
+        repeated looks and `Looks` come back. With `column` a line is one detection; without it a
+        line is one look, with one column an attribute. Give `surveyed` so that looks which found
+        nothing are known.
+    observer : str, optional
+        Column that says who made the look, in `surveyed` where that is given.
+    variables : str or list of str
+        Columns with numbers that describe a look (date, duration), in `surveyed` where given.
     binarize : float, optional
         Make values above this threshold ones and the others zeros.
     kind : {"binary", "count", "real"}
@@ -109,6 +122,7 @@ def read(
     """
     from falsezero.data.files import find_file
     from falsezero.data.formats import format_of
+    from falsezero.data.survey import holds_looks, read_looks
     from falsezero.data.surveyed import restrict_as_asked
 
     options = ReadOptions(
@@ -125,6 +139,11 @@ def read(
         delimiter=delimiter,
         encoding=encoding,
     )
+    if look is not None or holds_looks(path):
+        visits = {"look": look, "observer": observer, "variables": variables}
+        return read_looks(path, options, surveyed=surveyed, binarize=binarize, name=name, **visits)
+    if observer is not None or variables:
+        raise DataError("observer= and variables= describe looks; name their column with look=.")
     file = find_file(path)
     raw = format_of(file).read(file, options)
     table = admit(raw, kind=kind, binarize=binarize, name=name or _stem(file))
