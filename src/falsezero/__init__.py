@@ -23,6 +23,8 @@ _HOMES = {
     "falsezero.data.read": ["read", "as_table"],
     "falsezero.data.corrupt": ["corrupt"],
     "falsezero.data.tidy": ["Tidy"],
+    "falsezero.audit.audit": ["Audit", "audit"],
+    "falsezero.audit.calibration": ["calibrate"],
     "falsezero.analysis.noise": ["denoise", "find_phantoms"],
     "falsezero.analysis.gaps": ["expand", "false_absences", "false_presences"],
     "falsezero.analysis.explain": ["explain"],
@@ -48,6 +50,7 @@ _HOMES = {
     "falsezero.models.baselines.ease": ["EASE"],
     "falsezero.models.baselines.margins": ["Margins"],
     "falsezero.models.baselines.row_neighbours": ["RowNeighbours"],
+    "falsezero.models.average.average": ["StackedAverage"],
     "falsezero.models.noisy_or.noisy_or": ["NoisyOr"],
     "falsezero.models.bmf.binary_matrix_factorization": ["BinaryMatrixFactorization"],
 }

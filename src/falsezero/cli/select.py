@@ -6,7 +6,6 @@ from typing import Any
 
 import click
 
-from falsezero.analysis.criteria import CRITERIA
 from falsezero.cli._common import (
     Whole,
     build_model,
@@ -20,27 +19,11 @@ from falsezero.cli._common import (
 from falsezero.cli._output import Target, force_option, json_option, new_file
 from falsezero.cli._table import read_to_learn, table_argument, table_options
 
-
-class CriterionName(click.ParamType):
-    """The name of a registered criterion."""
-
-    name = "criterion"
-
-    def get_metavar(self, param: Any, ctx: Any = None) -> str:
-        """The names, as click shows a choice."""
-        return f"[{'|'.join(CRITERIA)}]"
-
-    def convert(self, value: Any, param: Any, ctx: Any) -> str:
-        """The name itself, if there is such a criterion."""
-        if value not in CRITERIA:
-            listed = ", ".join(map(repr, CRITERIA))
-            self.fail(f"{value!r} is not one of {listed}.", param, ctx)
-        return str(value)
-
+CRITERIA = ("cells", "rows", "aic", "bic", "evidence")
 
 criterion_option = click.option(
     "--criterion",
-    type=CriterionName(),
+    type=click.Choice(CRITERIA),
     default="cells",
     show_default=True,
     help="What to judge by: hidden cells, hidden rows, AIC, BIC, or the evidence bound.",

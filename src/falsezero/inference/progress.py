@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -90,3 +90,47 @@ def _begin(bar: Any, name: str, total: int | None) -> Any:
 
 def _said(iterations: int, row: dict[str, Any]) -> str:
     return f"{iterations} iterations, objective {row['objective']:.6g}"
+
+
+@contextmanager
+def stages(name: str, verbose: int | bool, total: int) -> Iterator[Callable[[str], None]]:
+    """Yield a function to call with the name of each stage as it begins; `total` are expected.
+
+    Shows nothing, a bar on a terminal, or (verbose >= 2) a line for every stage.
+    """
+    if not verbose or (verbose < 2 and not sys.stderr.isatty()):
+        yield lambda stage: None
+    elif verbose >= 2:
+        yield _stage_printer(name, total)
+    else:
+        from rich.console import Console
+        from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+        columns = (
+            TextColumn("{task.description}"),
+            BarColumn(),
+            TextColumn("{task.fields[said]}"),
+            TimeElapsedColumn(),
+        )
+        with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+            task = bar.add_task(name, total=total, said=PREPARING)
+            bar.refresh()
+            begun = 0
+
+            def begin(stage: str) -> None:
+                nonlocal begun
+                bar.update(task, completed=begun, said=stage)
+                begun += 1
+
+            yield begin
+
+
+def _stage_printer(name: str, total: int) -> Callable[[str], None]:
+    begun = 0
+
+    def begin(stage: str) -> None:
+        nonlocal begun
+        begun += 1
+        print(f"{name} {begun}/{total} {stage}", file=sys.stderr)
+
+    return begin

@@ -1,0 +1,22 @@
+"""The answer: which zeros are surprising, how well that works on this table, where to look next."""
+
+from __future__ import annotations
+
+import sys
+from types import ModuleType
+from typing import Any
+
+from falsezero.audit.audit import Audit, audit
+from falsezero.audit.calibration import calibrate
+
+__all__ = ["Audit", "audit", "calibrate"]
+
+
+class _CallableModule(ModuleType):
+    """`falsezero.audit` is a package and a function; importing the one must not hide the other."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Audit:
+        return audit(*args, **kwargs)
+
+
+sys.modules[__name__].__class__ = _CallableModule

@@ -1,0 +1,382 @@
+"""Which zeros of a table are surprising, and how well that can be told on this table."""
+
+from __future__ import annotations
+
+import html
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from scipy.special import expit
+
+from falsezero.audit.cells import Survey, survey_cells
+from falsezero.audit.checks import checked_cells, checked_probabilities, checked_table
+from falsezero.audit.doubt import Detection, present_given_zero, stated_detection
+from falsezero.audit.ones import UNLIKELY, expected_of_ones
+from falsezero.audit.probabilities import Probabilities
+from falsezero.audit.trial import Trial, run_trial
+from falsezero.audit.why import Reasons
+from falsezero.data.table import Table
+from falsezero.data.tidy import Tidy
+from falsezero.models.average.average import StackedAverage
+
+__all__ = ["Audit", "audit"]
+
+_EXPLAINED = 1000
+"""Cells that are given reasons; those further down a list have none."""
+
+_UNIDENTIFIED = (
+    "One look a cell tells the order of the zeros, not how many are false: for that, state a loss "
+    "rate (loss=), detection rates (detection=), or calibrate with revisits (fz.calibrate)."
+)
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Audit:
+    """The answer to "which zeros are real?", as tables.
+
+    Attributes
+    ----------
+    table : Table
+        What was audited.
+    model : StackedAverage or None
+        The average behind it; None where probabilities were handed in.
+    trial : Trial or None
+        The test on hidden finds; None where probabilities were handed in.
+    expected : Probabilities
+        For every cell, how often a look at a cell like it records a one. ``expected[rows]`` gives
+        some rows as a Table.
+    detection : Detection or None
+        Stated rates, where there are any.
+    calibration : Calibration or None
+        What revisits taught, after `calibrate`.
+    """
+
+    table: Table
+    expected: Probabilities
+    model: StackedAverage | None = None
+    trial: Trial | None = None
+    detection: Detection | None = None
+    certain: sparse.csr_array | None = field(default=None)
+    calibration: Any = None
+
+    # -- the three numbers ----------------------------------------------------------------------
+
+    @cached_property
+    def present(self) -> Probabilities | None:
+        """For every zero, the probability that it is really there; None if nothing tells."""
+        if self.detection is None:
+            return None
+        detection = self.detection
+        return Probabilities(
+            self.table,
+            lambda rows: present_given_zero(self.expected.of_rows(rows), detection.of_rows(rows)),
+        )
+
+    @cached_property
+    def again(self) -> Probabilities | None:
+        """For every zero, the probability of a one at the next look; None if nothing tells."""
+        if self.calibration is not None:
+            return Probabilities(self.table, self.calibration.of_rows)
+        if self.detection is None:
+            return None
+        present, detection = self.present, self.detection
+        assert present is not None
+        return Probabilities(
+            self.table, lambda rows: present.of_rows(rows) * detection.of_rows(rows)
+        )
+
+    @property
+    def _order(self) -> Probabilities | None:
+        """What orders the zeros where something identifies more than `expected`."""
+        return self.again if self.calibration is not None else self.present
+
+    # -- tables ---------------------------------------------------------------------------------
+
+    @property
+    def is_informative(self) -> bool:
+        """Whether the trial did better than how common each column is."""
+        return self.trial is None or self.trial.beats_popularity
+
+    @cached_property
+    def _survey(self) -> Survey:
+        return survey_cells(self.table, self.expected, self._order, self.certain)
+
+    @cached_property
+    def zeros(self) -> Tidy:
+        """Surprising zeros, best first: row, column, expected, why; again and present if known."""
+        found, table = self._survey, self.table
+        if not self.is_informative:
+            found = found.without_list()
+        columns: dict[str, Any] = {
+            "row": table.rows[found.rows],
+            "column": table.columns[found.columns],
+            "expected": found.expected,
+        }
+        for name in ("again", "present"):
+            known = getattr(self, name)
+            if known is not None:
+                columns[name] = _picked(known, found.rows, found.columns)
+        reasons = Reasons(table)
+        pairs = list(zip(found.rows, found.columns, strict=True))
+        why = [reasons.why(r, c) for r, c in pairs[:_EXPLAINED]]
+        return Tidy({**columns, "why": why + [""] * (len(pairs) - len(why))})
+
+    @cached_property
+    def ones(self) -> Tidy:
+        """Ones that the rest of the table speaks against, least expected first.
+
+        `expected` is judged from other cells only, and `rate` is the column's share of ones; listed
+        are ones expected less than a tenth as often as that.
+        """
+        empty = Tidy(row=[], column=[], expected=[], rate=[])
+        if self.model is None or not self.is_informative:
+            return empty
+        judged = expected_of_ones(self.model, self.table)
+        if judged is None:
+            return empty
+        rows, columns, expected = judged
+        rate = self.model.rates_[columns]
+        listed = expected < UNLIKELY * rate
+        if self.certain is not None:
+            listed &= ~np.asarray(self.certain[rows, columns]).ravel().astype(bool)
+        at = np.flatnonzero(listed)
+        at = at[np.lexsort((columns[at], rows[at], expected[at] / rate[at]))]
+        return Tidy(
+            row=self.table.rows[rows[at]],
+            column=self.table.columns[columns[at]],
+            expected=expected[at],
+            rate=rate[at],
+        )
+
+    @cached_property
+    def rows(self) -> Tidy:
+        """One line a row: ones found, ones expected among its zeros, surprising zeros.
+
+        Where `present` is known, `present` counts what is there and was not found, and `complete`
+        is the share that was found.
+        """
+        found = np.asarray((self.table.values == 1).sum(axis=1)).ravel()
+        survey = self._survey
+        return self._side(
+            {"row": self.table.rows, "found": found.astype(int)},
+            survey.row_expected,
+            survey.row_surprising,
+            survey.row_present,
+        )
+
+    @cached_property
+    def columns(self) -> Tidy:
+        """One line a column: as `rows`, with the share of its hidden finds that came back."""
+        found = np.asarray((self.table.values == 1).sum(axis=0)).ravel()
+        survey = self._survey
+        tidy = self._side(
+            {"column": self.table.columns, "found": found.astype(int)},
+            survey.column_expected,
+            survey.column_surprising,
+            survey.column_present,
+        )
+        if self.trial is None:
+            return tidy
+        hidden = self.trial.hidden_by_column
+        blank = np.full(len(hidden), np.nan)
+        share = np.divide(self.trial.found_by_column, hidden, out=blank, where=hidden > 0)
+        return Tidy({**dict(tidy), "hidden": hidden.astype(int), "came_back": share})
+
+    def _side(
+        self,
+        columns: dict[str, Any],
+        expected: np.ndarray,
+        surprising: np.ndarray,
+        there: np.ndarray,
+    ) -> Tidy:
+        columns["expected"] = expected
+        columns["surprising"] = surprising if self.is_informative else 0 * surprising
+        if self.present is not None and self.calibration is None:
+            columns["present"] = there
+            columns["complete"] = columns["found"] / np.maximum(columns["found"] + there, 1e-12)
+        elif self.calibration is not None:
+            columns["again"] = there
+        return Tidy(columns)
+
+    # -- words ----------------------------------------------------------------------------------
+
+    @cached_property
+    def sentences(self) -> list[str]:
+        """The answer in a few sentences: the trial, how many zeros, what it rests on."""
+        said = (
+            list(self.trial.sentences)
+            if self.trial is not None
+            else ["The probabilities were handed in, so nothing could be hidden and tested."]
+        )
+        zeros = self.table.shape[0] * self.table.shape[1] - self.table.n_ones - self.table.n_missing
+        if not self.is_informative:
+            said.append(f"So none of the {zeros:,} zeros is named surprising.")
+        else:
+            said.append(_how_many(self._survey.n_surprising, zeros))
+        return [*said, *self._level]
+
+    @property
+    def _level(self) -> list[str]:
+        """What is known of how many zeros are false."""
+        if self.calibration is not None:
+            return [self.calibration.sentence]
+        if self.detection is None:
+            return [_UNIDENTIFIED]
+        total = float(np.nansum(self._survey.row_present))
+        said = [f"By {self.detection.source}, about {total:,.0f} zeros are false."]
+        share = self._contradicted
+        if share > 0.001:
+            said.append(
+                f"In {share:.1%} of the zeros a one is expected more often than that allows: the "
+                "rate is too low there, or the loss too high."
+            )
+        return said
+
+    @cached_property
+    def _contradicted(self) -> float:
+        """Share of zeros whose `expected` exceeds the stated detection."""
+        assert self.detection is not None
+        above = zeros = 0
+        for rows, p in self.expected.blocks():
+            zero = self.table.values[rows].toarray() == 0
+            above += int((zero & (p > self.detection.of_rows(rows))).sum())
+            zeros += int(zero.sum())
+        return above / max(1, zeros)
+
+    @property
+    def summary(self) -> str:
+        """`sentences` as one text."""
+        return " ".join(self.sentences)
+
+    def __repr__(self) -> str:
+        rows, columns = self.table.shape
+        name = f" of {self.table.name}" if self.table.name else ""
+        head = f"Audit{name}: {rows:,} rows × {columns:,} columns, {self.table.n_ones:,} ones"
+        lines = [head, *self.sentences]
+        if self.zeros:
+            lines += ["", repr(self.zeros.head(5))]
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        said = "".join(f"<p>{html.escape(sentence)}</p>" for sentence in self.sentences)
+        return said + (self.zeros.head(10)._repr_html_() if self.zeros else "")
+
+    # -- after calibration ----------------------------------------------------------------------
+
+    def select(self, fdr: float) -> Tidy:
+        """Zeros that are worth a second look, with the share of wrong ones controlled.
+
+        Needs revisits: see `falsezero.calibrate`.
+
+        Parameters
+        ----------
+        fdr : float in (0, 1)
+            Largest share, on average, of the listed zeros that stay zeros when looked at again.
+        """
+        from falsezero.audit.selection import select_zeros
+
+        return select_zeros(self, fdr)
+
+    def plan(self, budget: int, by: str = "rows") -> Tidy:
+        """Where to look next: rows, columns or cells with the most new finds to expect.
+
+        Parameters
+        ----------
+        budget : int
+            How many rows, columns or cells can be looked at.
+        by : {"rows", "columns", "cells"}
+        """
+        from falsezero.audit.selection import plan_looks
+
+        return plan_looks(self, budget, by)
+
+
+def _how_many(surprising: int, zeros: int) -> str:
+    if surprising == 0:
+        return f"None of the {zeros:,} zeros is surprising: nowhere was a one more likely than not."
+    verb = "is" if surprising == 1 else "are"
+    return (
+        f"{surprising:,} of the {zeros:,} zeros {verb} surprising: a one was expected there more "
+        "often than not."
+    )
+
+
+def _picked(known: Probabilities, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
+    """Probabilities of single cells."""
+    distinct, at = np.unique(rows, return_inverse=True)
+    found = np.empty(len(rows))
+    step = max(1, (1 << 20) // known.shape[1])
+    for i in range(0, len(distinct), step):
+        inside = (at >= i) & (at < i + step)
+        found[inside] = known.of_rows(distinct[i : i + step])[at[inside] - i, columns[inside]]
+    return found
+
+
+def audit(
+    table: Any,
+    *,
+    probabilities: Any = None,
+    loss: float | None = None,
+    detection: Any = None,
+    certain: Any = None,
+    random_state: Any = None,
+    verbose: int = 1,
+) -> Audit:
+    """Which zeros of a table are surprising, and how well can that be told on this very table?
+
+    Many models are averaged, with weights learnt from finds hidden on purpose (`StackedAverage`);
+    there is no model to choose and no number of components. The same hidden finds say how well the
+    answer works here (`Audit.trial`). From single looks an audit names *surprising* zeros, where a
+    one was expected more often than not. How many of them are false needs more: a stated loss or
+    detection rate, or revisits (`calibrate`).
+
+    Parameters
+    ----------
+    table : Table, array, sparse array, data frame
+        Zeros and ones; NaN for cells that nobody looked at.
+    probabilities : array, Table or estimator, optional
+        Use these instead of the average: probabilities of a one for every cell, or a model with
+        `fit` and `reconstruct`, which is then tried on hidden finds like the average would be.
+    loss : float, optional
+        Share of what is there that one look misses, where that is known.
+    detection : array or dict, optional
+        Known detection rates, one a row or one a column (an array of that length, or a dict from
+        labels), or ``{"rows": ..., "columns": ...}`` for both. They order the zeros, too; rates
+        that are far off order them worse than none.
+    certain : list of (row, column), or mask, optional
+        Cells that are beyond doubt: zeros that were checked, ones that are sure.
+    random_state : int, Generator, RandomState or None
+    verbose : int, default=1
+        1 shows a progress bar on a terminal, 2 a line for every model fitted, 0 nothing.
+
+    Returns
+    -------
+    Audit
+
+    Examples
+    --------
+    >>> import falsezero as fz
+    >>> clean = fz.datasets.make_aspect_bernoulli(120, 20, 3, random_state=0).table
+    >>> spoilt = fz.corrupt(clean, omit=0.5, random_state=0)
+    >>> fz.audit(spoilt, random_state=0).zeros.columns
+    ['row', 'column', 'expected', 'why']
+    >>> fz.audit(spoilt, probabilities=fz.EASE(), loss=0.2, random_state=0).zeros.columns
+    ['row', 'column', 'expected', 'again', 'present', 'why']
+    """
+    table = checked_table(table)
+    rates = stated_detection(table, loss, detection)
+    sure = checked_cells(certain, table)
+    if probabilities is not None and not hasattr(probabilities, "reconstruct"):
+        given = checked_probabilities(probabilities, table)
+        known = Probabilities(table, lambda rows: given[rows])
+        return Audit(table, known, detection=rates, certain=sure)
+    members = None
+    if probabilities is not None:
+        members = [(type(probabilities).__name__, probabilities)]
+    model = StackedAverage(members, random_state=random_state, verbose=verbose).fit(table)
+    expected = Probabilities(table, lambda rows: expit(model.log_odds(table.values, rows)))
+    trial = run_trial(model, table.shape)
+    return Audit(table, expected, model, trial, rates, sure)

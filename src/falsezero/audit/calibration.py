@@ -1,0 +1,208 @@
+"""Revisits turn surprise into probability: a calibrated chance of a one at the next look."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from scipy.special import expit
+
+from falsezero.audit.audit import Audit
+from falsezero.audit.probabilities import Probabilities
+from falsezero.data.errors import DataError, suggest
+from falsezero.data.read import as_table
+from falsezero.data.table import Table
+from falsezero.data.tidy import Tidy
+from falsezero.models.average.stacking import clipped_logit, fit_logistic
+
+__all__ = ["Calibration", "calibrate", "calibration_error", "reliability"]
+
+_FOLDS = 5
+_FEWEST_ROWS = 5
+_FEWEST_FOUND = 10
+
+
+@dataclass(frozen=True, eq=False)
+class Calibration:
+    """What revisits taught: logit again = a + b logit(expected) + c logit(rate of the column).
+
+    Attributes
+    ----------
+    coefficients : array (a, b, c)
+    revisited : array of bool
+        Rows of the audited table that were looked at again.
+    cells : sparse array
+        The zeros looked at again.
+    score, hit : array
+        Each of them: probability by the map learnt in other rows, and whether a one was found.
+    row : array
+        Their rows.
+    error : float
+        Expected calibration error of those probabilities.
+    """
+
+    expected: Probabilities
+    column_odds: np.ndarray
+    coefficients: np.ndarray
+    revisited: np.ndarray
+    cells: sparse.csr_array
+    score: np.ndarray
+    hit: np.ndarray
+    row: np.ndarray
+    error: float
+
+    def of_rows(self, rows: np.ndarray) -> np.ndarray:
+        """Calibrated probabilities of every cell of some rows."""
+        a, b, c = self.coefficients
+        return np.asarray(
+            expit(a + b * clipped_logit(self.expected.of_rows(rows)) + c * self.column_odds)
+        )
+
+    @property
+    def reliability(self) -> Tidy:
+        """Said and seen, in ten groups of equal size; cross-validated by rows."""
+        return reliability(self.score, self.hit)
+
+    @property
+    def sentence(self) -> str:
+        """The calibration in words."""
+        return (
+            f"In {int(self.revisited.sum())} rows that were looked at again, {int(self.hit.sum())} "
+            f"of {len(self.hit)} zeros became ones; probabilities learnt from them are off by "
+            f"{self.error:.3f} on average."
+        )
+
+
+def calibrate(audit: Audit, *, revisits: Any) -> Audit:
+    """Calibrate an audit by rows that were looked at again.
+
+    The logit of `again`, the probability of a one at the next look at a zero, is modelled as linear
+    in the logits of `expected` and of the column's rate. Rows, not cells, are set aside for
+    validation: cells of a row have much in common.
+
+    Parameters
+    ----------
+    audit : Audit
+    revisits : Table, array or data frame
+        Rows and columns of the audited table (some of each, with its labels) as the second look
+        found them; NaN where nobody looked again. A plain array must have the table's shape.
+
+    Returns
+    -------
+    Audit
+        With `again` calibrated, `select` and `plan` ready.
+
+    Examples
+    --------
+    >>> import falsezero as fz
+    >>> there = fz.datasets.make_aspect_bernoulli(200, 20, 3, random_state=0).table
+    >>> first = fz.corrupt(there, omit=0.6, random_state=1)
+    >>> second = fz.corrupt(there, omit=0.6, random_state=2).select(rows=list(range(60)))
+    >>> found = fz.calibrate(fz.audit(first, random_state=0), revisits=second)
+    >>> found.again.shape, len(found.plan(5))
+    ((200, 20), 5)
+    """
+    rows, columns, hit = _second_looks(audit.table, revisits)
+    if len(np.unique(rows)) < _FEWEST_ROWS or not _FEWEST_FOUND <= hit.sum() < len(hit):
+        raise DataError(
+            f"revisits= looks again at {len(hit)} zeros in {len(np.unique(rows))} rows and finds "
+            f"{int(hit.sum())} ones; calibration needs at least {_FEWEST_ROWS} rows and "
+            f"{_FEWEST_FOUND} new ones."
+        )
+    column_odds = clipped_logit(_column_rates(audit.table))
+    design = np.column_stack([_expected_odds(audit, rows, columns), column_odds[columns]])
+    score = _cross_validated(design, hit, rows)
+    intercept, slopes = fit_logistic(design, hit, np.ones(len(hit)), 1.0)
+    revisited = np.zeros(audit.table.shape[0], bool)
+    revisited[rows] = True
+    looked = sparse.csr_array((np.ones(len(rows), bool), (rows, columns)), shape=audit.table.shape)
+    learnt = Calibration(
+        audit.expected,
+        column_odds,
+        np.r_[intercept, slopes],
+        revisited,
+        looked,
+        score,
+        hit,
+        rows,
+        calibration_error(score, hit),
+    )
+    return replace(audit, calibration=learnt)
+
+
+def _second_looks(table: Table, given: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Zeros that were looked at again: their rows, columns, and whether a one was found."""
+    if not isinstance(given, Table) and np.shape(given) == table.shape and not _has_labels(given):
+        given = Table(given, table.rows, table.columns)
+    second = given if isinstance(given, Table) else as_table(given)
+    if not second.is_binary:
+        raise DataError("revisits= needs zeros and ones, NaN where nobody looked again.")
+    at_row = _places(second.rows, table._row_lookup, "row")
+    at_column = _places(second.columns, table._column_lookup, "column")
+    found = second.values.toarray()
+    first = table.values[at_row][:, at_column].toarray()
+    i, j = np.nonzero((first == 0) & ~np.isnan(found))
+    return at_row[i], at_column[j], found[i, j] == 1
+
+
+def _has_labels(given: Any) -> bool:
+    return hasattr(given, "columns") or hasattr(given, "index")
+
+
+def _places(labels: np.ndarray, lookup: dict[Any, int], axis: str) -> np.ndarray:
+    """Positions of the labels of revisits in the audited table."""
+    for label in labels.tolist():
+        if label not in lookup:
+            raise DataError(
+                f"revisits= has a {axis} labelled {label!r}, which the audited table has not; "
+                f"{suggest(label, lookup, f'its {axis}s')}"
+            )
+    return np.array([lookup[label] for label in labels.tolist()], dtype=int)
+
+
+def _expected_odds(audit: Audit, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
+    distinct, at = np.unique(rows, return_inverse=True)
+    return clipped_logit(audit.expected.of_rows(distinct)[at, columns])
+
+
+def _column_rates(table: Table) -> np.ndarray:
+    ones = np.bincount(table.values.indices, table.values.data == 1, table.shape[1])
+    missing = np.bincount(table.values.indices, np.isnan(table.values.data), table.shape[1])
+    return np.asarray((ones + 0.5) / (table.shape[0] - missing + 1))
+
+
+def _cross_validated(design: np.ndarray, hit: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    """Probabilities of each zero by a map learnt in other rows."""
+    distinct, at = np.unique(rows, return_inverse=True)
+    fold = np.random.default_rng(0).permutation(len(distinct))[at] % _FOLDS
+    score = np.empty(len(hit))
+    for i in range(_FOLDS):
+        inside = fold == i
+        intercept, slopes = fit_logistic(
+            design[~inside], hit[~inside], np.ones((~inside).sum()), 1.0
+        )
+        score[inside] = expit(intercept + design[inside] @ slopes)
+    return score
+
+
+def reliability(score: np.ndarray, hit: np.ndarray, n_groups: int = 10) -> Tidy:
+    """Mean probability and share of ones in groups of equal size, by probability.
+
+    >>> reliability(np.array([0.1, 0.1, 0.8, 0.8]), np.array([0, 0, 1, 1]), 2)["seen"]
+    array([0., 1.])
+    """
+    order = np.argsort(score, kind="stable")
+    groups = [part for part in np.array_split(order, n_groups) if len(part)]
+    return Tidy(
+        said=[float(score[part].mean()) for part in groups],
+        seen=[float(np.asarray(hit)[part].mean()) for part in groups],
+        cells=[len(part) for part in groups],
+    )
+
+
+def calibration_error(score: np.ndarray, hit: np.ndarray, n_groups: int = 10) -> float:
+    """Expected calibration error: mean gap between said and seen, over groups of equal size."""
+    groups = reliability(score, hit, n_groups)
+    return float(np.average(np.abs(groups["said"] - groups["seen"]), weights=groups["cells"]))

@@ -1,0 +1,97 @@
+"""One pass over all cells: the surprising zeros, and what rows and columns add up to."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from falsezero.audit.probabilities import Probabilities
+from falsezero.data.table import Table
+
+__all__ = ["Survey", "survey_cells"]
+
+_MOST_LISTED = 100_000
+"""Zeros that a list may have; of more, the best are kept."""
+
+SURPRISING = 0.5
+"""A zero is surprising where a one was expected more often than not."""
+
+
+class Survey(NamedTuple):
+    """What one pass over the zeros found."""
+
+    rows: np.ndarray
+    columns: np.ndarray
+    expected: np.ndarray
+    order: np.ndarray
+    """By what the zeros are ordered: larger first."""
+    row_expected: np.ndarray
+    """Sum of `expected` over the zeros of each row."""
+    column_expected: np.ndarray
+    row_surprising: np.ndarray
+    column_surprising: np.ndarray
+    row_present: np.ndarray
+    """Sum of `present` over the zeros of each row; NaN where nothing identifies it."""
+    column_present: np.ndarray
+
+    @property
+    def n_surprising(self) -> int:
+        """How many zeros are surprising, listed or not."""
+        return int(self.row_surprising.sum())
+
+    def without_list(self) -> Survey:
+        """The same without any cell listed."""
+        nothing = np.empty(0, dtype=int)
+        return self._replace(rows=nothing, columns=nothing, expected=nothing * 1.0)
+
+
+def survey_cells(
+    table: Table,
+    expected: Probabilities,
+    present: Probabilities | None,
+    checked: Any,
+) -> Survey:
+    """Look at every zero once, a few rows at a time; zeros in the mask `checked` are left out."""
+    n_rows, n_columns = table.shape
+    sums = {name: np.zeros(n_rows) for name in ("expected", "surprising", "present")}
+    across = {name: np.zeros(n_columns) for name in sums}
+    kept: list[tuple[np.ndarray, ...]] = []
+    listed = 0
+    for rows, p in expected.blocks():
+        codes = table.values[rows].toarray()
+        zero = codes == 0
+        if checked is not None:
+            zero &= ~checked[rows].toarray()
+        there = p if present is None else present.of_rows(rows)
+        surprising = zero & (p > SURPRISING)
+        for name, part in (("expected", p), ("surprising", surprising), ("present", there)):
+            cells = np.where(zero, part, 0.0)
+            sums[name][rows] = cells.sum(axis=1)
+            across[name] += cells.sum(axis=0)
+        at, column = np.nonzero(surprising)
+        kept.append((rows[at], column, p[at, column], there[at, column]))
+        listed += len(at)
+        if listed > 2 * _MOST_LISTED:
+            kept = [_best(kept)]
+            listed = len(kept[0][0])
+    rows, columns, p, order = _best(kept)
+    blank = np.nan if present is None else 1.0
+    return Survey(
+        rows,
+        columns,
+        p,
+        order,
+        sums["expected"],
+        across["expected"],
+        sums["surprising"].astype(int),
+        across["surprising"].astype(int),
+        sums["present"] * blank,
+        across["present"] * blank,
+    )
+
+
+def _best(parts: list[tuple[np.ndarray, ...]]) -> tuple[np.ndarray, ...]:
+    rows, columns, p, order = (np.concatenate(part) for part in zip(*parts, strict=True))
+    first = np.lexsort((columns, rows, -p, -order))[:_MOST_LISTED]
+    return rows[first], columns[first], p[first], order[first]

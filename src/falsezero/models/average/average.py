@@ -1,0 +1,298 @@
+"""The stacked average: many models of one table, weighed by the hidden finds they bring back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from scipy.special import expit
+from sklearn.base import BaseEstimator, _fit_context
+from sklearn.utils._param_validation import Interval
+from sklearn.utils.validation import check_is_fitted
+
+from falsezero.base.estimator import spawn_seeds
+from falsezero.data.blocks import Block, Blocks
+from falsezero.data.table import Table
+from falsezero.data.validate import check_table
+from falsezero.inference.progress import stages
+from falsezero.models.average.members import (
+    Member,
+    default_members,
+    expected_rows,
+    fit_members,
+)
+from falsezero.models.average.stacking import (
+    SCHEMES,
+    Draw,
+    Stack,
+    clipped_logit,
+    hide_ones,
+    learn,
+)
+
+__all__ = ["StackedAverage"]
+
+POPULARITY = "popularity"
+"""The last feature: how common the column is."""
+
+_TRIAL_CELLS = 2_000_000
+"""Cells of the rows that a trial looks at; a larger table is tried on some of its rows."""
+
+_TRIAL_ZEROS = 50_000
+"""Zeros a trial is learnt from, besides the hidden ones."""
+
+_FEWEST_HIDDEN = 10
+"""Hidden finds below which weights are not learnt but equal."""
+
+_BLOCK_CELLS = 1 << 20
+
+
+class StackedAverage(BaseEstimator):
+    """Average many models of a table, with weights learnt by stacking on hidden finds.
+
+    Some ones are hidden (turned into zeros), every member is fitted to the rest, and a ridge
+    logistic regression learns from the members' log odds which zeros are the hidden ones. The
+    members are then fitted to the whole table. No number of components has to be chosen: each
+    family of factor models takes part with few and with many.
+
+    With h the share of ones hidden, a zero whose cell would hold a one with probability p is a
+    hidden find with odds h p / (1 - p), so that
+
+        logit p_nt = intercept + sum_m weight_m logit((1 - h) p_m,nt)
+
+    is calibrated by construction; the factor 1 - h takes the members, fitted to the whole table,
+    to the level of those that the weights were learnt from. p is the probability that a look at
+    a cell like this one records a one, given the rest of the table and this cell taken as zero.
+
+    Parameters
+    ----------
+    members : list of (name, estimator or list of estimators), optional
+        Models with `fit` and `reconstruct`. Estimators in one list are averaged before they are
+        weighed. By default AspectBernoulli, BernoulliMixture and LogisticPCA with few and with many
+        components, EASE, ColumnNeighbours, Beals, RowNeighbours and Margins, as far as the size of
+        the table allows.
+    share : float, default=0.1
+        Share of the ones hidden in a trial.
+    n_trials : int or None, default=None
+        Trials of each kind (ones hidden evenly, and unevenly by row). By default 1 for tables of
+        20,000 ones or more, 2 for 2,000 or more, 3 for smaller ones.
+    ridge : float, default=10.0
+        Penalty on the weights of the standardised log odds.
+    binarize : float or None, default=None
+        Values above become ones; by default the table must be 0/1.
+    random_state : int, Generator, RandomState or None
+    verbose : int
+        1 shows a progress bar, 2 a line for every model fitted.
+
+    Attributes
+    ----------
+    members_ : list of Member
+        The models, fitted to the whole table.
+    feature_names_ : list of str
+        Names of the members, and "popularity" for the log odds of the column's rate.
+    weights_ : array of shape (n_features,)
+        Weight of each, in the order of `feature_names_`.
+    intercept_ : float
+    rates_ : array of shape (n_columns,)
+        Share of ones in each column.
+    draws_ : list of Draw
+        The trials: hidden finds and other zeros, and what the members said of them.
+    n_features_in_, feature_names_in_
+        As in `AspectBernoulli`.
+
+    Examples
+    --------
+    >>> import falsezero as fz
+    >>> table = fz.datasets.make_aspect_bernoulli(100, 20, 2, random_state=0).table
+    >>> some = [("aspects", [fz.AspectBernoulli(k, prior=1) for k in (2, 4)]), ("ease", fz.EASE())]
+    >>> model = StackedAverage(some, random_state=0).fit(table)
+    >>> model.feature_names_, model.reconstruct(table).shape
+    (['aspects', 'ease', 'popularity'], (100, 20))
+    """
+
+    _parameter_constraints: dict[str, list[Any]] = {
+        "members": [list, tuple, None],
+        "share": [Interval(Real, 0, 1, closed="neither")],
+        "n_trials": [Interval(Integral, 1, None, closed="left"), None],
+        "ridge": [Interval(Real, 0, None, closed="neither")],
+        "binarize": [Real, None],
+        "random_state": ["random_state", np.random.Generator],
+        "verbose": ["verbose"],
+    }
+
+    def __init__(
+        self,
+        members: Any = None,
+        *,
+        share: float = 0.1,
+        n_trials: int | None = None,
+        ridge: float = 10.0,
+        binarize: float | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ):
+        self.members = members
+        self.share = share
+        self.n_trials = n_trials
+        self.ridge = ridge
+        self.binarize = binarize
+        self.random_state = random_state
+        self.verbose = verbose
+
+    @_fit_context(prefer_skip_nested_validation=False)
+    def fit(self, X: Any, y: Any = None) -> Any:
+        """Hide finds, learn the weights, fit the members to the whole table.
+
+        Parameters
+        ----------
+        X : Table, array, sparse array or data frame of shape (n_rows, n_columns)
+            NaN means "not observed"; an implicit zero of a sparse table is an observed absence.
+        y : ignored
+            Present for scikit-learn's sake.
+
+        Returns
+        -------
+        self
+        """
+        values = self._checked(X, reset=True)
+        members = self._members(values.shape)
+        schemes = [s for s in SCHEMES for _ in range(self._trials(values))]
+        seeds = spawn_seeds(self.random_state, len(schemes) + 1)
+        with stages(type(self).__name__, self.verbose, (len(seeds)) * len(members)) as tell:
+            self.draws_ = [
+                self._draw(values, members, scheme, seed, tell)
+                for scheme, seed in zip(schemes, seeds, strict=False)
+            ]
+            self.members_ = fit_members(members, values, seeds[-1], tell)
+        self.rates_ = _rates(values)
+        self.feature_names_ = [*(member.name for member in members), POPULARITY]
+        stack = self._stack()
+        self.intercept_, self.weights_ = stack.intercept, stack.weights
+        return self
+
+    def reconstruct(self, X: Any) -> Any:
+        """The probability of a one in every cell, the cell itself taken as zero where it is zero.
+
+        Returns
+        -------
+        array of shape (n_rows, n_columns), or a `Table` with the labels of a `Table`
+        """
+        parts = [part for _, part in self.expected_by_block(X)]
+        array = np.concatenate(parts)
+        if not isinstance(X, Table):
+            return array
+        return Table(array, rows=X.rows, columns=X.columns, name=X.name)
+
+    def expected_by_block(self, X: Any) -> Iterator[tuple[Block, np.ndarray]]:
+        """The row blocks of a table, each with its probabilities: never the whole table at once."""
+        check_is_fitted(self)
+        values = self._checked(X, reset=False)
+        for block in Blocks.cut(values, max(1, _BLOCK_CELLS // values.shape[1])):
+            rows = np.arange(block.rows.start, block.rows.stop)
+            yield block, expit(self.log_odds(values, rows, known=False))
+
+    def log_odds(self, values: Any, rows: np.ndarray, *, known: bool = True) -> np.ndarray:
+        """Log odds of a one in some rows of a CSR table; `known`: it is the table of the fit."""
+        stack = Stack(self.intercept_, self.weights_)
+        total = np.full((len(rows), values.shape[1]), stack.intercept)
+        for weight, odds in zip(stack.weights, self._features(values, rows, known), strict=True):
+            total += weight * odds
+        return total
+
+    def _features(self, values: Any, rows: np.ndarray, known: bool) -> Iterator[np.ndarray]:
+        """What each member says of the rows, at the level of the trials."""
+        kept = 1 - self.share
+        for member in self.members_:
+            yield clipped_logit(kept * expected_rows(member, values, rows, known))
+        yield clipped_logit(kept * self.rates_)
+
+    def _checked(self, X: Any, reset: bool) -> sparse.csr_array:
+        values = check_table(self, X, kind="binary", binarize=self.binarize, reset=reset)
+        return values if sparse.issparse(values) else sparse.csr_array(values)
+
+    def _members(self, shape: tuple[int, int]) -> list[Member]:
+        if self.members is None:
+            return default_members(shape)
+        return [
+            Member(name, list(given) if isinstance(given, (list, tuple)) else [given])
+            for name, given in self.members
+        ]
+
+    def _trials(self, values: sparse.csr_array) -> int:
+        if self.n_trials is not None:
+            return self.n_trials
+        return 1 + (values.nnz < 20_000) + (values.nnz < 2_000)
+
+    def _draw(self, values: Any, members: list[Member], scheme: str, seed: Any, tell: Any) -> Draw:
+        """Hide ones, fit the members to the rest, and ask them about zeros."""
+        rng = np.random.default_rng(seed)
+        spoilt, was_hidden = hide_ones(values, scheme, self.share, rng)
+        rows, columns, hidden, weight = _sample_zeros(values, spoilt, rng)
+        fitted = fit_members(members, spoilt, seed, tell)
+        features = np.empty((len(rows), len(members) + 1), dtype=np.float32)
+        for some, at in _row_blocks(rows, values.shape[1]):
+            place = np.searchsorted(some, rows[at])
+            for m, member in enumerate(fitted):
+                expected = expected_rows(member, spoilt, some, known=True)
+                features[at, m] = clipped_logit(expected[place, columns[at]])
+        features[:, -1] = clipped_logit(_rates(spoilt))[columns]
+        ones = max(1, int((values.data == 1).sum()))
+        share = max(was_hidden.sum(), 0.5) / ones
+        return Draw(scheme, float(share), rows, columns, hidden, weight, features)
+
+    def _stack(self) -> Stack:
+        """Learnt weights, or equal ones where too little could be hidden."""
+        n_features = len(self.feature_names_)
+        if sum(draw.hidden.sum() for draw in self.draws_) < _FEWEST_HIDDEN:
+            return Stack(-np.log(1 - self.share), np.full(n_features, 1 / n_features))
+        return learn(self.draws_, self.ridge)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.allow_nan = True
+        return tags
+
+
+def _rates(values: Any) -> np.ndarray:
+    """Share of ones among the observed cells of each column, drawn a little to one half."""
+    ones = np.bincount(values.indices, values.data == 1, values.shape[1])
+    missing = np.bincount(values.indices, np.isnan(values.data), values.shape[1])
+    return (ones + 0.5) / (values.shape[0] - missing + 1)
+
+
+def _sample_zeros(
+    values: Any, spoilt: Any, rng: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Zeros of the spoilt table: all that were hidden, and a sample of the others, by row."""
+    n_rows, n_columns = values.shape
+    tried = np.arange(n_rows)
+    if n_rows * n_columns > _TRIAL_CELLS:
+        size = max(1, min(n_rows, max(200, _TRIAL_CELLS // n_columns)))
+        tried = np.sort(rng.choice(n_rows, size, replace=False))
+    was, now = values[tried].toarray(), spoilt[tried].toarray()
+    hidden_row, hidden_column = np.nonzero((was == 1) & (now == 0))
+    zero_row, zero_column = np.nonzero(was == 0)
+    kept = np.arange(len(zero_row))
+    if len(kept) > _TRIAL_ZEROS:
+        kept = rng.choice(len(kept), _TRIAL_ZEROS, replace=False)
+    each = len(zero_row) / max(1, len(kept))
+    rows = np.r_[tried[hidden_row], tried[zero_row[kept]]]
+    columns = np.r_[hidden_column, zero_column[kept]]
+    hidden = np.r_[np.ones(len(hidden_row), bool), np.zeros(len(kept), bool)]
+    weight = np.where(hidden, 1.0, each)
+    order = np.lexsort((columns, rows))
+    return rows[order], columns[order], hidden[order], weight[order]
+
+
+def _row_blocks(rows: np.ndarray, n_columns: int) -> Iterator[tuple[np.ndarray, slice]]:
+    """Distinct rows, some at a time, and where their cells lie among cells sorted by row."""
+    distinct = np.unique(rows)
+    step = max(1, _BLOCK_CELLS // n_columns)
+    for i in range(0, len(distinct), step):
+        some = distinct[i : i + step]
+        first, last = np.searchsorted(rows, [some[0], some[-1] + 1])
+        yield some, slice(first, last)

@@ -1,0 +1,154 @@
+"""Finds hidden on purpose, and the weights that find them again.
+
+Hide a share h of the ones of a table and fit models to what is left. A cell that would hold a one
+with probability p is then, given that it shows a zero, a hidden find with odds h p / (1 - p). So
+the log odds of "hidden" among the zeros are log h + logit p, and a logistic regression of "hidden"
+on what the models say gives, without log h, a calibrated logit p for a cell like this one.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+from scipy.special import expit, logit
+
+__all__ = ["Draw", "Stack", "clipped_logit", "cross_fit", "fit_logistic", "hide_ones", "learn"]
+
+SCHEMES = ("cells", "rows")
+_FLOOR = 1e-4
+_NEWTON_STEPS = 50
+_FOLDS = 3
+
+
+class Draw(NamedTuple):
+    """One trial: ones hidden in a table, and what every member said of a sample of its zeros."""
+
+    scheme: str
+    share: float
+    """Share of the ones that were hidden."""
+    rows: np.ndarray
+    columns: np.ndarray
+    hidden: np.ndarray
+    """Whether the zero is a hidden one."""
+    weight: np.ndarray
+    """How many zeros of the table each stands for."""
+    features: np.ndarray
+    """Log odds, cells x members."""
+
+
+class Stack(NamedTuple):
+    """logit p = intercept + features @ weights, for a cell taken as zero."""
+
+    intercept: float
+    weights: np.ndarray
+
+    def log_odds(self, features: np.ndarray) -> np.ndarray:
+        """Log odds of a one."""
+        return self.intercept + features @ self.weights
+
+
+def hide_ones(
+    values: sparse.csr_array, scheme: str, share: float, rng: np.random.Generator
+) -> tuple[sparse.csr_array, np.ndarray]:
+    """Turn a share of the ones into zeros: each alike ("cells"), or more in some rows ("rows").
+
+    Returns the spoilt table, and which stored entries were hidden. Under "rows" every row draws its
+    rate from Uniform[0, 2 share].
+    """
+    n_rows = values.shape[0]
+    row_of = np.repeat(np.arange(n_rows), np.diff(values.indptr))
+    rates = np.full(n_rows, share) if scheme == "cells" else rng.uniform(0, 2 * share, n_rows)
+    hidden = (rng.random(values.nnz) < rates[row_of]) & (values.data == 1)
+    spoilt = values.copy()
+    spoilt.data[hidden] = 0
+    spoilt.eliminate_zeros()
+    return spoilt, hidden
+
+
+def clipped_logit(p: np.ndarray) -> np.ndarray:
+    """Log odds of probabilities kept away from 0 and 1.
+
+    >>> clipped_logit(np.array([0.0, 0.5])).round(2)
+    array([-9.21,  0.  ])
+    """
+    return np.asarray(logit(np.clip(p, _FLOOR, 1 - _FLOOR)))
+
+
+def fit_logistic(
+    features: np.ndarray, hit: np.ndarray, weight: np.ndarray, ridge: float
+) -> tuple[float, np.ndarray]:
+    """Ridge logistic regression on standardised features by Newton's method; never overshoots."""
+    mean = np.average(features, axis=0, weights=weight)
+    spread = np.sqrt(np.average((features - mean) ** 2, axis=0, weights=weight)) + 1e-9
+    design = np.column_stack([np.ones(len(features)), (features - mean) / spread])
+    penalty = np.r_[1e-6, np.full(features.shape[1], ridge)]
+    rate = np.average(hit, weights=weight)
+    beta = np.r_[clipped_logit(rate), np.zeros(features.shape[1])]
+    loss = _loss(design, hit, weight, penalty, beta)
+    for _ in range(_NEWTON_STEPS):
+        p = expit(design @ beta)
+        slope = design.T @ (weight * (p - hit)) + penalty * beta
+        curvature = (design * (weight * p * (1 - p))[:, None]).T @ design + np.diag(penalty)
+        step, size = np.linalg.solve(curvature, slope), 1.0
+        while _loss(design, hit, weight, penalty, beta - size * step) > loss and size > 1e-4:
+            size /= 2
+        beta = beta - size * step
+        before, loss = loss, _loss(design, hit, weight, penalty, beta)
+        if before - loss < 1e-8 * abs(loss):
+            break
+    weights = beta[1:] / spread
+    return float(beta[0] - mean @ weights), weights
+
+
+def _loss(
+    design: np.ndarray, hit: np.ndarray, weight: np.ndarray, penalty: np.ndarray, beta: np.ndarray
+) -> float:
+    eta = design @ beta
+    return float(weight @ (np.logaddexp(0, eta) - hit * eta) + 0.5 * penalty @ beta**2)
+
+
+def _joined(draws: list[Draw], rows_kept: np.ndarray | None, which: Any) -> tuple[Any, ...]:
+    parts = []
+    for draw in draws:
+        kept = slice(None) if rows_kept is None else rows_kept[draw.rows]
+        parts.append((draw.features[kept][:, which], draw.hidden[kept], draw.weight[kept]))
+    x, y, w = (np.concatenate(part) for part in zip(*parts, strict=True))
+    return x.astype(float), y.astype(float), w
+
+
+def learn(
+    draws: list[Draw], ridge: float, rows: np.ndarray | None = None, which: Any = slice(None)
+) -> Stack:
+    """Weights of the members from the zeros of all trials (of the masked `rows` only).
+
+    Ones hidden by row teach the order under uneven losses. The level comes from ones hidden one by
+    one, for which the odds of "hidden" are known exactly.
+    """
+    x, y, w = _joined(draws, rows, which)
+    intercept, weights = fit_logistic(x, y, w, ridge)
+    even = [draw for draw in draws if draw.scheme == "cells"] or draws
+    x, y, w = _joined(even, rows, which)
+    if not 0 < y.sum() < len(y):
+        return Stack(intercept - _log_share(draws), weights)
+    level, slope = fit_logistic((intercept + x @ weights)[:, None], y, w, 1e-3)
+    return Stack(level + slope[0] * intercept - _log_share(even), slope[0] * weights)
+
+
+def _log_share(draws: list[Draw]) -> float:
+    return float(np.log(np.mean([draw.share for draw in draws])))
+
+
+def cross_fit(
+    draws: list[Draw], ridge: float, n_rows: int, seed: Any, which: Any = slice(None)
+) -> list[np.ndarray]:
+    """Log odds of a one for the zeros of every trial, by weights learnt in other rows."""
+    fold = np.random.default_rng(seed).permutation(n_rows) % _FOLDS
+    found = [np.zeros(len(draw.hidden)) for draw in draws]
+    for i in range(_FOLDS):
+        stack = learn(draws, ridge, fold != i, which)
+        for draw, odds in zip(draws, found, strict=True):
+            inside = fold[draw.rows] == i
+            odds[inside] = stack.log_odds(draw.features[inside][:, which])
+    return found
