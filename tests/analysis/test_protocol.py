@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import falsezero as fz
-from falsezero.analysis.protocol import fingerprint
+from falsezero.analysis.memory import fingerprint
 
 
 @pytest.fixture
@@ -37,7 +37,7 @@ def test_another_process_knows_the_same_settings(table):
     program = textwrap.dedent(
         """
         import numpy as np, falsezero as fz
-        from falsezero.analysis.protocol import fingerprint
+        from falsezero.analysis.memory import fingerprint
         table = fz.datasets.make_aspect_bernoulli(30, 6, 2, random_state=0).table
         model = fz.DiscretePCA(2, groups=np.array(["a", "b"] * 3), callback=print)
         print(fingerprint(table, [model, fz.PLSA()], "cells", 5, 0))

@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 from scipy.stats import ranksums, wilcoxon
 
-from falsezero.analysis.protocol import CRITERIA, Plan, check_model, planned, run, summarise
+from falsezero.analysis.plan import Plan
+from falsezero.analysis.protocol import planned, run, summarise
+from falsezero.base.capabilities import capabilities_of
 from falsezero.data.tidy import Tidy
 
 __all__ = ["Comparison", "compare"]
@@ -69,8 +71,10 @@ def compare(
     ----------
     models : list of estimators, or dict of name and estimator
     table : Table, array, sparse array or data frame
-    criterion : {"cells", "rows", "aic", "bic", "evidence"}
+    criterion : {"cells", "rows", "aic", "bic", "evidence"} or a registered name
         As in `select`. With "cells" and "rows" every model is asked about the same hidden parts.
+        Models for which the number means different things are refused: a row score of all cells
+        and one of half a row's tokens, or a BIC whose n counts rows and one whose n counts cells.
     n_splits : int, default=5
     test : {"signed-rank", "rank-sum"}
         How the best two are told apart: Wilcoxon's signed-rank test on the differences row by row
@@ -91,7 +95,7 @@ def compare(
     if test not in ("signed-rank", "rank-sum"):
         raise ValueError(f"test={test!r} is not known; choose 'signed-rank' or 'rank-sum'.")
     for model in models.values() if isinstance(models, Mapping) else models:
-        check_model(model)
+        capabilities_of(model)
     named = dict(models) if isinstance(models, Mapping) else _named(models)
     if not named:
         raise ValueError("compare() needs at least one model.")
@@ -100,7 +104,7 @@ def compare(
     plan = plan._replace(names=list(named))
     outcomes = run(plan, n_jobs=n_jobs, memory=memory, verbose=verbose)
     rows = summarise(plan, outcomes)
-    order = np.argsort([-CRITERIA[criterion] * row[criterion] for row in rows], kind="stable")
+    order = np.argsort([-plan.criterion.sign * row[criterion] for row in rows], kind="stable")
     found = Tidy({"model" if n == "candidate" else n: [rows[i][n] for i in order] for n in rows[0]})
     p_value = _p_value(plan, outcomes, order[:2], test) if len(order) > 1 else float("nan")
     scores = np.array([outcome["score"] for outcome in outcomes]).reshape(len(candidates), -1)
@@ -123,7 +127,7 @@ def _named(models: Sequence[Any]) -> dict[str, Any]:
 
 def _p_value(plan: Plan, outcomes: list[dict[str, Any]], pair: np.ndarray, test: str) -> float:
     """Whether the best two differ by more than chance."""
-    if not plan.is_held_out:
+    if not plan.criterion.hides_parts:
         return float("nan")
     parts = [
         [o for task, o in zip(plan.tasks, outcomes, strict=True) if task.candidate == candidate]

@@ -11,7 +11,9 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from falsezero.analysis.protocol import CRITERIA, check_model, planned, run, summarise
+from falsezero.analysis.criteria import CRITERIA
+from falsezero.analysis.protocol import planned, run, summarise
+from falsezero.base.capabilities import capabilities_of
 from falsezero.data.tidy import Tidy
 
 __all__ = ["Selection", "numbers_of", "select", "too_many"]
@@ -48,7 +50,7 @@ class Selection:
         return ModelChoiceDisplay.from_selection(self, **options)
 
     def __repr__(self) -> str:
-        better = "lowest" if CRITERIA[self.criterion] < 0 else "highest"
+        better = "lowest" if CRITERIA[self.criterion].sign < 0 else "highest"
         head = f"{self.best} components: {type(self.model).__name__} has the {better}"
         return f"{head} {self.criterion} there\n{self.table!r}"
 
@@ -75,7 +77,7 @@ def select(
     table : Table, array, sparse array or data frame
     n_components : int or iterable of int
         The candidates.
-    criterion : {"cells", "rows", "aic", "bic", "evidence"}
+    criterion : {"cells", "rows", "aic", "bic", "evidence"} or a registered name
         "cells" hides part of the observed cells at a time and takes the mean log probability of
         what was hidden, a row's weights inferred from its visible cells: the honest default. "rows"
         leaves out whole rows and takes their mean log likelihood (`score_samples`). "aic" and "bic"
@@ -111,7 +113,7 @@ def select(
     outcomes = run(plan, n_jobs=n_jobs, memory=memory, verbose=verbose)
     rows = summarise(plan, outcomes)
     values = np.array([row[criterion] for row in rows])
-    best = int(np.nanargmax(CRITERIA[criterion] * values))
+    best = int(np.nanargmax(plan.criterion.sign * values))
     for i, row in enumerate(rows):
         row["candidate"] = numbers[i]
         row["is_best"] = i == best
@@ -141,7 +143,7 @@ def too_many(n_components: int, shape: tuple[int, int]) -> str:
 
 
 def _candidates(model: Any, n_components: int | Iterable[int], n_init: int | None) -> list[Any]:
-    check_model(model)
+    capabilities_of(model)
     params = model.get_params()
     if "n_components" not in params:
         raise ValueError(

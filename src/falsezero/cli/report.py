@@ -19,7 +19,7 @@ from falsezero.cli._common import (
 )
 from falsezero.cli._output import force_option, new_file
 from falsezero.cli._table import read_to_learn, table_argument, table_options
-from falsezero.cli.select import CRITERIA, NumbersOf
+from falsezero.cli.select import CriterionName, NumbersOf
 
 
 @click.command()
@@ -34,7 +34,7 @@ from falsezero.cli.select import CRITERIA, NumbersOf
 )
 @click.option(
     "--criterion",
-    type=click.Choice([criterion for criterion in CRITERIA if criterion != "evidence"]),
+    type=CriterionName(),
     default="cells",
     show_default=True,
     help="What to choose by: hidden cells, hidden rows, AIC or BIC.",

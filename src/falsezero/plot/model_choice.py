@@ -6,19 +6,19 @@ from typing import Any
 
 import numpy as np
 
+from falsezero.analysis.criteria import CRITERIA
 from falsezero.plot._canvas import COLOURS, Display
 
 __all__ = ["ModelChoiceDisplay"]
 
 _MOST_TICKS = 12
 
-_WORDS = {
-    "cells": "how well hidden cells were foretold\n(mean log probability, higher is better)",
-    "rows": "how well rows left out were foretold\n(mean log likelihood, higher is better)",
-    "aic": "AIC (lower is better)",
-    "bic": "BIC (lower is better)",
-    "evidence": "bound on the log evidence\n(higher is better)",
-}
+
+def _axis_label(name: str) -> str:
+    """What a criterion is and which way is better; a name alone where it is not registered."""
+    if name not in CRITERIA:
+        return name
+    return f"{CRITERIA[name].label}\n({CRITERIA[name].direction} is better)"
 
 
 class ModelChoiceDisplay(Display):
@@ -72,7 +72,7 @@ class ModelChoiceDisplay(Display):
         at = self.n_components == self.best
         ax.plot(self.best, self.score[at][0], "o", ms=13, mfc="none", mec=COLOURS[5], mew=2)
         ax.set_title(f"best: {self.best} component{'s' if self.best != 1 else ''}", fontsize=10)
-        ax.set(xlabel="number of components", ylabel=_WORDS.get(self.criterion, self.criterion))
+        ax.set(xlabel="number of components", ylabel=_axis_label(self.criterion))
         if len(self.n_components) <= _MOST_TICKS:
             ax.set_xticks(self.n_components)
         else:

@@ -1,0 +1,81 @@
+"""Outcomes so far, kept in a file so that an interrupted choice can be resumed."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import joblib
+
+from falsezero.analysis.plan import Plan, Task
+from falsezero.data.output import check_target, write_atomically
+from falsezero.data.table import Table
+from falsezero.inference.checkpoint import IDLE, fingerprint_of
+
+__all__ = ["Memory", "fingerprint"]
+
+
+class Memory:
+    """Outcomes so far, in a JSON file where a path is given, so that a run can be resumed."""
+
+    def __init__(self, path: Any, fingerprint: str):
+        self.path = None if path is None else check_target(path)
+        self.fingerprint = fingerprint
+        self.models: dict[int, Any] = {}
+        self._outcomes: dict[Task, dict[str, Any]] = {}
+        self.entropy: int | None = None
+        if self.path is not None and self.path.exists():
+            self._read()
+
+    def __contains__(self, task: Task) -> bool:
+        return task in self._outcomes
+
+    def __getitem__(self, task: Task) -> dict[str, Any]:
+        return self._outcomes[task]
+
+    def keep(self, task: Task, outcome: dict[str, Any]) -> None:
+        """Remember an outcome, and write everything down."""
+        self._outcomes[task] = outcome
+        if self.path is not None:
+            content = {
+                "fingerprint": self.fingerprint,
+                "entropy": str(self.entropy),
+                "outcomes": [[*task, outcome] for task, outcome in self._outcomes.items()],
+            }
+            write_atomically(self.path, json.dumps(content).encode())
+
+    def finish(self, plan: Plan, candidate: int) -> Any:
+        """The chosen candidate fitted to the whole table; the file is no longer needed."""
+        model = self.models.get(candidate)
+        if model is None:
+            model = plan.fitted(candidate)
+        if self.path is not None:
+            self.path.unlink(missing_ok=True)
+        return model
+
+    def _read(self) -> None:
+        try:
+            content = json.loads(self.path.read_text())  # type: ignore[union-attr]
+            fingerprint = content["fingerprint"]
+            outcomes = {Task(c, p): dict(outcome) for c, p, outcome in content["outcomes"]}
+            self.entropy = int(content["entropy"])
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise ValueError(
+                f"{self.path} is not a checkpoint of falsezero; "
+                "give checkpoint= another name or delete the file."
+            ) from error
+        if fingerprint != self.fingerprint:
+            raise ValueError(
+                f"{self.path} is a checkpoint of another table or of other settings; "
+                "give checkpoint= another name or delete the file."
+            )
+        self._outcomes = outcomes
+
+
+def fingerprint(table: Table, candidates: list[Any], *settings: Any) -> str:
+    """Says which table, which candidates and which settings an outcome belongs to."""
+    values = table.values
+    # Seeds are those of the plan, whatever the candidates were given.
+    models = [fingerprint_of(each, forget=(*IDLE, "random_state")) for each in candidates]
+    content = (models, table.shape, settings, values.indptr, values.indices, values.data)
+    return str(joblib.hash(content))

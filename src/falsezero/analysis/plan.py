@@ -1,0 +1,82 @@
+"""What is to be fitted: the same parts of one table for every candidate, each fit with its seed."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+
+from falsezero.analysis.criteria import Criterion, Part, RowScores
+from falsezero.base.estimator import spawn_seeds
+from falsezero.data.table import Table
+
+__all__ = ["Plan", "Task", "entropy_of"]
+
+
+class Task(NamedTuple):
+    """One fit: which candidate, which part is hidden (0 where the whole table is fitted)."""
+
+    candidate: int
+    part: int
+
+
+class Plan(NamedTuple):
+    """Everything that is to be fitted, and how it is judged."""
+
+    table: Table
+    candidates: list[Any]
+    names: list[str]
+    criterion: Criterion
+    n_splits: int
+    entropy: int
+
+    @property
+    def tasks(self) -> list[Task]:
+        """All fits, the parts of a candidate side by side."""
+        parts = self.n_splits if self.criterion.hides_parts else 1
+        return [Task(c, p) for c in range(len(self.candidates)) for p in range(parts)]
+
+    def seed(self, candidate: int, part: int) -> int:
+        """Seed of a fit: the same whenever and wherever it is run."""
+        sequence = np.random.SeedSequence(self.entropy, spawn_key=(candidate, part))
+        return int(sequence.generate_state(1)[0])
+
+    def fitted(self, candidate: int) -> Any:
+        """The candidate fitted to the whole table."""
+        return self._seeded(candidate, 0).fit(self.table)
+
+    def evaluate(self, task: Task) -> tuple[dict[str, Any], Any]:
+        """Fit and judge: the outcome, and the model where it was fitted to the whole table."""
+        began = time.perf_counter()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            model = self._seeded(*task)
+            part = Part(self.table, task.part, self.n_splits, self.entropy)
+            outcome = _outcome(self.criterion.evaluate(model, part), model)
+        outcome["seconds"] = time.perf_counter() - began
+        outcome["converged"] = bool(vars(model).get("converged_", True))
+        return outcome, None if self.criterion.hides_parts else model
+
+    def _seeded(self, candidate: int, part: int) -> Any:
+        model = clone(self.candidates[candidate])
+        if "random_state" in model.get_params():
+            model.set_params(random_state=self.seed(candidate, part))
+        return model
+
+
+def _outcome(score: float | RowScores, model: Any) -> dict[str, Any]:
+    """A score as JSON can hold it."""
+    if isinstance(score, RowScores):
+        total, count = score.total.tolist(), score.count.tolist()
+        return {"score": score.mean, "total": total, "count": count}
+    log_likelihood = vars(model).get("log_likelihood_", float("nan"))
+    return {"score": float(score), "log_likelihood": float(log_likelihood)}
+
+
+def entropy_of(random_state: Any) -> int:
+    """A whole number that all seeds of a plan derive from."""
+    return int.from_bytes(spawn_seeds(random_state, 1)[0].generate_state(4).tobytes(), "little")
