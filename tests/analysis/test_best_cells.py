@@ -4,7 +4,7 @@ from scipy import sparse
 
 import falsezero as fz
 from falsezero.analysis.best_cells import Search, best_zeros
-from falsezero.analysis.gaps import doubt_of
+from falsezero.analysis.doubt import doubt_of
 
 
 def problem(seed, n_rows=80, n_columns=50, k=5, levels=None):
@@ -95,7 +95,7 @@ def test_doubtful_zeros_are_those_that_a_visit_to_all_cells_finds(keep):
     x[rng.random(x.shape) < 0.05] = np.nan
     model = fz.AspectBernoulli(3, random_state=0, max_iter=60, tol=0.001).fit(x)
     keep = rng.random((90, 3)) if isinstance(keep, str) else np.array(keep, float)
-    doubt = doubt_of(model, model.transform(x), keep, 0)
+    doubt = doubt_of(model, model.transform(x), keep, 0).probability
     for n, least in ((15, 0.0), (None, 0.1)):
         found = fz.false_absences(model, x, keep=keep, n=n, min_probability=least)
         cells = np.sort(doubt[(x == 0) & (doubt >= least)])[::-1][:n]

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from falsezero.analysis.best_cells import Search
+from falsezero.analysis.doubt import Doubt, doubt_of, judge
 from falsezero.analysis.noise import check_convex, check_probability, resolve_keep
 from falsezero.data.errors import DataError
 from falsezero.data.labels import find_label
@@ -128,13 +129,13 @@ def expand(model: Any, table: Any, *, rows: Any = None, keep: Any = None, n: int
         for row in wanted[(wanted >= tile.start) & (wanted < tile.start + len(tile.codes))]:
             i = row - tile.start
             absent = np.flatnonzero(tile.codes[i] == 0)
-            best = absent[np.argsort(-tile.noise[i, absent], kind="stable")[:n]]
+            best = absent[np.argsort(-tile.doubt.noise[i, absent], kind="stable")[:n]]
             found[row] = [
                 {
                     "row": row_labels[row],
                     "column": column_labels[t],
-                    "noise": float(tile.noise[i, t]),
-                    "content": float(tile.content[i, t]),
+                    "noise": float(tile.doubt.noise[i, t]),
+                    "content": float(tile.doubt.content[i, t]),
                 }
                 for t in best
             ]
@@ -163,34 +164,12 @@ def positions_of(labels: np.ndarray, wanted: Any, axis: str = "row") -> np.ndarr
     return found
 
 
-def _content_and_noise(
-    model: Any, weights: np.ndarray, keep: np.ndarray, value: int
-) -> tuple[np.ndarray, np.ndarray]:
-    """p(one | content) and the posterior probability that noise made the value, per cell."""
-    content = model._expected(model.reweigh(weights, keep))
-    makes = model.components_ if value else 1 - model.components_
-    removed = (weights * (1 - keep)) @ makes
-    everything = weights @ makes
-    noise = removed / np.maximum(everything, np.finfo(float).tiny)
-    return content, np.minimum(noise, 1.0)
-
-
-def doubt_of(model: Any, weights: np.ndarray, keep: np.ndarray, value: int) -> np.ndarray:
-    """Probability, for every cell, that it is wrong if it holds this value."""
-    return _doubt(*_content_and_noise(model, weights, keep, value), value)
-
-
-def _doubt(content: np.ndarray, noise: np.ndarray, value: int) -> np.ndarray:
-    return np.asarray(noise * (1 - content if value else content))
-
-
 class _Tile(NamedTuple):
-    """A few rows of a table, with what `_content_and_noise` says of their cells."""
+    """A few rows of a table, and how far their cells are to be doubted."""
 
     start: int
     codes: np.ndarray
-    content: np.ndarray
-    noise: np.ndarray
+    doubt: Doubt
 
 
 def _tiles(model: Any, table: Any, keep: Any, value: int, wanted: np.ndarray) -> Iterator[_Tile]:
@@ -202,9 +181,8 @@ def _tiles(model: Any, table: Any, keep: Any, value: int, wanted: np.ndarray) ->
         for tile in block.tiles():
             rows = slice(tile.start - block.start, tile.rows.stop - block.start)
             if ((wanted >= tile.start) & (wanted < tile.rows.stop)).any():
-                its_own = word if keep.ndim == 1 else word[rows]
-                said = _content_and_noise(model, weights[rows], its_own, value)
-                yield _Tile(tile.start, tile.codes, *said)
+                of_rows = word if keep.ndim == 1 else word[rows]
+                yield _Tile(tile.start, tile.codes, doubt_of(model, weights[rows], of_rows, value))
 
 
 def _doubtful(
@@ -305,19 +283,17 @@ def _judged(
     cells: tuple[np.ndarray, np.ndarray],
     value: int,
 ) -> _Doubtful:
-    """What `_content_and_noise` says of some cells, and their causes."""
+    """How far some cells are to be doubted, and their causes."""
     rows, columns = cells
     w, word = weights[rows], keep if keep.ndim == 1 else keep[rows]
     components = np.ascontiguousarray(model.components_.T[columns])
     kept = model.reweigh(w, word) if len(w) else w
     makes = components if value else 1 - components
     content = np.clip(np.einsum("ik,ik->i", kept, components), 0, 1)
-    everything = np.einsum("ik,ik->i", w, makes)
-    noise = np.einsum("ik,ik->i", w * (1 - word), makes)
-    noise = np.minimum(noise / np.maximum(everything, np.finfo(float).tiny), 1.0)
+    removed, everything = (np.einsum("ik,ik->i", v, makes) for v in (w * (1 - word), w))
     causes = kept * (1 - components if value else components)
     causes /= np.maximum(causes.sum(axis=1, keepdims=True), np.finfo(float).tiny)
-    return _Doubtful(rows, columns, _doubt(content, noise, value), content, noise, causes)
+    return _Doubtful(rows, columns, *judge(content, removed, everything, value), causes)
 
 
 def _cause_text(shares: np.ndarray) -> str:

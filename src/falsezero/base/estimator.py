@@ -32,7 +32,7 @@ from falsezero.base.links import LINKS
 from falsezero.data.blocks import Block, Blocks
 from falsezero.data.shards import Shards
 from falsezero.data.table import Table
-from falsezero.data.validate import check_table, fit_for
+from falsezero.data.validate import check_table, check_values
 from falsezero.inference.checkpoint import Checkpoint, fingerprint_of
 from falsezero.inference.contract import Fit, Point, Steps
 from falsezero.inference.engine import optimise, settle_rows
@@ -302,7 +302,7 @@ class FactorModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
             _check_feature_names(self, X, reset=reset)
             _check_n_features(self, X, reset=reset)
             name = type(self).__name__
-            return X.blocks(partial(fit_for, kind=kind, binarize=binarize, name=name))
+            return X.blocks(partial(check_values, kind=kind, binarize=binarize, name=name))
         values: Any = check_table(self, X, kind=kind, binarize=binarize, reset=reset)
         if kind == "binary" and _is_faster_dense(values):
             values = values.toarray()

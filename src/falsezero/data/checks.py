@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 from falsezero.data.errors import DataError, suggest
 from falsezero.data.labels import as_labels
 from falsezero.data.table import Table, canonical, cell_of
+from falsezero.data.values import binarized, is_unfit
 
-__all__ = ["KINDS", "Raw", "admit", "only_ones_and_gaps"]
+__all__ = ["KINDS", "Raw", "only_ones_and_gaps", "to_table"]
 
 KINDS = ("binary", "count", "real")
 
@@ -22,7 +23,7 @@ class Raw(NamedTuple):
     """What a reader found, before its values are judged.
 
     `source` names it in messages and `place(row, column)` names one cell; `hint(column, value)` may
-    add ways to mend a bad value.
+    add ways to handle a bad value.
     """
 
     values: Any
@@ -33,14 +34,14 @@ class Raw(NamedTuple):
     hint: Callable[[int, float], list[str]] = lambda column, value: []
 
 
-def admit(
+def to_table(
     raw: Raw, *, kind: str = "binary", binarize: float | None = None, name: str | None = None
 ) -> Table:
-    """Check what a reader found and make it a `Table`.
+    """Make a `Table` of what a reader found, after checking it.
 
-    >>> admit(Raw([[0, 3]], columns=["a", "b"]), binarize=1).to_numpy()
+    >>> to_table(Raw([[0, 3]], columns=["a", "b"]), binarize=1).to_numpy()
     array([[0., 1.]])
-    >>> admit(Raw([[0, 3]], columns=["a", "b"]))
+    >>> to_table(Raw([[0, 3]], columns=["a", "b"]))
     Traceback (most recent call last):
     ...
     falsezero.data.errors.DataError: The cell in row 0, column 'b' holds 3, but a binary table \
@@ -65,8 +66,8 @@ kind='count' to keep counts.
             raise DataError(
                 f"binarize={binarize} is no threshold; give a number, as in binarize=0."
             )
-        matrix = _binarize(matrix, binarize)
-    bad = _unfit(matrix.data, kind)
+        matrix = canonical(binarized(matrix, binarize))
+    bad = is_unfit(matrix.data, kind)
     if bad.any():
         entry = int(np.argmax(bad))
         row, column = cell_of(matrix, entry)
@@ -84,31 +85,14 @@ def only_ones_and_gaps(values: Any) -> bool:
     return 0 < known.size < values.data.size and counts
 
 
-def _binarize(matrix: Any, threshold: float) -> Any:
-    if threshold < 0:
-        dense = matrix.toarray()
-        return canonical(np.where(np.isnan(dense), np.nan, dense > threshold))
-    data = np.where(np.isnan(matrix.data), np.nan, matrix.data > threshold)
-    return canonical(sp.csr_array((data, matrix.indices, matrix.indptr), matrix.shape))
-
-
-def _unfit(data: NDArray[np.float64], kind: str) -> NDArray[np.bool_]:
-    known = ~np.isnan(data)
-    if kind == "binary":
-        return known & (data != 1.0)
-    if kind == "count":
-        return known & ((data < 0) | (data != np.floor(data)))
-    return np.zeros(data.shape, dtype=bool)
-
-
 def _sentence(place: str, value: float, kind: str, hints: list[str]) -> str:
-    need, mends = "counts are whole numbers from 0 up", ["kind='real' to keep any number"]
+    need, remedies = "counts are whole numbers from 0 up", ["kind='real' to keep any number"]
     if kind == "binary":
         need = "a binary table needs 0 or 1"
         if value >= 0 and value == np.floor(value):
-            mends = ["kind='count' to keep counts"]
-        mends = ["binarize=0 (or a higher threshold) to make values above it ones", *mends]
-    return f"{place} holds {value:.6g}, but {need}: pass {', or '.join([*mends, *hints])}."
+            remedies = ["kind='count' to keep counts"]
+        remedies = ["binarize=0 (or a higher threshold) to make values above it ones", *remedies]
+    return f"{place} holds {value:.6g}, but {need}: pass {', or '.join([*remedies, *hints])}."
 
 
 def _by_label(rows: NDArray[Any], columns: NDArray[Any]) -> Callable[[int, int], str]:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from falsezero.data.cells import Cells, NotANumber
 from falsezero.data.checks import Raw, only_ones_and_gaps
 from falsezero.data.errors import DataError, suggest
-from falsezero.data.labels import number_the_rows, tidy_labels
+from falsezero.data.labels import are_row_numbers, tidy_labels
 from falsezero.data.layout import Layout
 from falsezero.data.pairs import Pairs, encode, pairs_to_raw
 
@@ -116,7 +116,7 @@ def _is_text(series: nw.Series[Any]) -> bool:
 
 
 def _numbers_rows(series: nw.Series[Any]) -> bool:
-    return series.dtype.is_integer() and not series.null_count() and number_the_rows(series)
+    return series.dtype.is_integer() and not series.null_count() and are_row_numbers(series)
 
 
 def _labels(series: nw.Series[Any], source: str) -> NDArray[Any]:

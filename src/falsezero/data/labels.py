@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from falsezero.data.errors import DataError, suggest
 
-__all__ = ["as_labels", "find_label", "number_the_rows", "pick", "tidy_labels"]
+__all__ = ["are_row_numbers", "as_labels", "find_label", "pick", "tidy_labels"]
 
 Labels = NDArray[Any]
 
@@ -71,10 +71,10 @@ def first_duplicate(names: Labels) -> tuple[int, int] | None:
     return int(first[codes[second]]), second
 
 
-def number_the_rows(values: Any) -> bool:
+def are_row_numbers(values: Any) -> bool:
     """Whether values, three at least, count 1, 2, 3: they are then row numbers and no data.
 
-    >>> number_the_rows([101, 102, 103]), number_the_rows(["0", "1"]), number_the_rows([3, 1, 2])
+    >>> are_row_numbers([101, 102, 103]), are_row_numbers(["0", "1"]), are_row_numbers([3, 1, 2])
     (True, False, False)
     """
     numbers = np.asarray(values).astype(np.float64)

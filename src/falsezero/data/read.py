@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from falsezero.data.checks import Raw, admit
+from falsezero.data.checks import Raw, to_table
 from falsezero.data.errors import DataError
 from falsezero.data.layout import Layout, ReadOptions
 from falsezero.data.table import Table
@@ -146,7 +146,7 @@ def read(
         raise DataError("observer= and variables= describe looks; name their column with look=.")
     file = find_file(path)
     raw = format_of(file).read(file, options)
-    table = admit(raw, kind=kind, binarize=binarize, name=name or _stem(file))
+    table = to_table(raw, kind=kind, binarize=binarize, name=name or _stem(file))
     return restrict_as_asked(table, surveyed, row, column, index)
 
 
@@ -209,7 +209,7 @@ def as_table(
     raw = _raw(obj, layout, layer, rows, columns)
     if name is None and isinstance(obj, Table):
         name = obj.name
-    table = admit(raw, kind=kind, binarize=binarize, name=name)
+    table = to_table(raw, kind=kind, binarize=binarize, name=name)
     return restrict_as_asked(table, surveyed, row, column, index)
 
 

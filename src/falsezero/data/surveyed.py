@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from falsezero.data.checks import admit
+from falsezero.data.checks import to_table
 from falsezero.data.errors import DataError, suggest
 from falsezero.data.labels import tidy_labels
 from falsezero.data.pairs import Pairs, encode
@@ -61,7 +61,7 @@ def _pairs_of_frame(surveyed: Any, row: Any, column: Any, index: Any) -> Pairs:
     if len(frame.columns) == 2:
         first, second = frame.columns
         return long_frame(frame, first, second, None, source)
-    return pairs_of_table(admit(wide_frame(frame, index, source)))
+    return pairs_of_table(to_table(wide_frame(frame, index, source)))
 
 
 def is_mask(surveyed: Any, shape: tuple[int, int]) -> bool:

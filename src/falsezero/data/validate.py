@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from falsezero.data.shards import Shards
 from falsezero.data.table import Table, sorted_out
+from falsezero.data.values import binarized, is_unfit
 
 _UNREADABLE = ("could not convert string to float", "setting an array element")
 _EXPECTED = {
@@ -68,7 +69,7 @@ def check_table(
         _keep_names(estimator, named, reset)
     if sparse.issparse(values):
         values = sorted_out(sparse.csr_array(values))
-    return fit_for(values, kind, binarize, type(estimator).__name__)
+    return check_values(values, kind, binarize, type(estimator).__name__)
 
 
 def _keep_names(estimator: Any, table: Table, reset: bool) -> None:
@@ -89,40 +90,22 @@ def _keep_names(estimator: Any, table: Table, reset: bool) -> None:
         )
 
 
-def fit_for(values: Any, kind: str, binarize: float | None, name: str) -> Any:
+def check_values(values: Any, kind: str, binarize: float | None, name: str) -> Any:
     """Binarise if asked, drop stored zeros, and refuse values that the model cannot mean."""
     if kind == "binary" and binarize is not None:
-        values = _binarized(values, binarize)
+        values = binarized(values, binarize)
     data = values.data if sparse.issparse(values) else values
-    if kind == "binary":
-        strange = ~((data == 0) | (data == 1) | np.isnan(data))
-    elif kind == "weight":
-        strange = data < 0
-    elif kind == "count":
-        strange = ~(((data >= 0) & (data == np.floor(data))) | np.isnan(data))
-    else:
-        strange = np.isinf(data)
-    if strange.any():
-        expected, mend = _EXPECTED[kind]
+    unfit = is_unfit(data, kind)
+    if unfit.any():
+        expected, remedy = _EXPECTED[kind]
         # scikit-learn's common tests ask for these words where a value is negative.
         negative = kind in ("count", "weight") and (data < 0).any()
         opening = "Negative values in data: " if negative else ""
         raise ValueError(
             f"{opening}{name} needs {expected}, NaN for cells not observed, but found "
-            f"{data[strange].flat[0]:g}; {mend}."
+            f"{data[unfit].flat[0]:g}; {remedy}."
         )
     return sorted_out(values) if sparse.issparse(values) else values
-
-
-def _binarized(values: Any, threshold: float) -> Any:
-    if not sparse.issparse(values):
-        ones = (values > threshold).astype(values.dtype)
-        return np.where(np.isnan(values), values, ones)
-    if threshold < 0:
-        raise ValueError("A sparse table takes binarize= of zero or more, or zeros become ones.")
-    values = values.copy()
-    values.data = _binarized(values.data, threshold)
-    return values
 
 
 def labels_of(estimator: Any, X: Any) -> tuple[np.ndarray, np.ndarray]:

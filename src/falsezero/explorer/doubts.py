@@ -6,15 +6,18 @@ from typing import Any
 
 import numpy as np
 
-from falsezero.analysis.gaps import doubt_of
+from falsezero.analysis.doubt import doubt_of, judge
 from falsezero.data.blocks import UNOBSERVED
 from falsezero.explorer.packing import gaps_of
 
-__all__ = ["doubted_cells", "tell_doubts"]
+__all__ = ["doubted_cells", "encode_doubt_corrections"]
 
 _HALF = 0.5
 _NEAR = 1e-4
 """How far the browser's own arithmetic, in single precision, may lead it astray."""
+
+_PAGE_FLOOR = 1e-12
+"""What fit.js divides by at least."""
 
 _AT_A_TIME = 1_000_000
 
@@ -26,12 +29,14 @@ def doubted_cells(model: Any, parts: list[Any], keep: np.ndarray) -> np.ndarray:
     found = []
     for block, weights in parts:
         codes = block.codes
-        zeros, ones = (doubt_of(model, weights, keep, value) >= _HALF for value in (0, 1))
+        zeros, ones = (
+            doubt_of(model, weights, keep, value).probability >= _HALF for value in (0, 1)
+        )
         found.append(((codes == 0) & zeros) | ((codes == 1) & ones))
     return np.concatenate(found)
 
 
-def tell_doubts(
+def encode_doubt_corrections(
     codes: np.ndarray,
     doubted: np.ndarray,
     weights: np.ndarray,
@@ -67,8 +72,8 @@ def _page_doubt(
     kept_shares = shares * keep[:, None]
     full, kept = shares.T @ components, kept_shares.T @ components
     mass = kept_shares.sum(axis=0)[:, None]
-    p = np.clip(kept / np.where(mass > 0, mass, 1.0), 0.0, 1.0)
+    content = np.clip(kept / np.where(mass > 0, mass, 1.0), 0.0, 1.0)
     ones = codes == 1
     removed = np.where(ones, full - kept, 1 - mass - full + kept)
-    noise = removed / np.maximum(np.where(ones, full, 1 - full), 1e-12)
-    return np.clip(noise, 0.0, 1.0) * np.where(ones, 1 - p, p)
+    everything = np.where(ones, full, 1 - full)
+    return judge(content, removed, everything, ones, floor=_PAGE_FLOOR).probability

@@ -15,7 +15,7 @@ from falsezero.analysis.ordering import by_strongest
 from falsezero.data.output import check_target, write_atomically
 from falsezero.data.validate import labels_of
 from falsezero.explorer.cells import code_cells
-from falsezero.explorer.doubts import doubted_cells, tell_doubts
+from falsezero.explorer.doubts import doubted_cells, encode_doubt_corrections
 from falsezero.explorer.links import Factors, factors_of
 from falsezero.explorer.packing import Bundle, Precision, pack, quantise, read
 from falsezero.plot._images import check_image_shape
@@ -188,6 +188,8 @@ def _bundle(
     how |= {f"component_{name}": value for name, value in components[1].items()}
     how |= {"base": factors.base.round(6).tolist(), "trace": factors.trace.tolist()}
     keep = np.array(common.header["keep"])
-    told = tell_doubts(codes, doubted, read(*weights), read(*components), factors.trace, keep)
-    arrays = {"weights": weights[0], "components": components[0], **cells, **told}
+    corrections = encode_doubt_corrections(
+        codes, doubted, read(*weights), read(*components), factors.trace, keep
+    )
+    arrays = {"weights": weights[0], "components": components[0], **cells, **corrections}
     return Bundle({**common.header, **how}, {**common.arrays, **arrays})

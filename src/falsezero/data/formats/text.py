@@ -16,7 +16,7 @@ from falsezero.data.cells import NotANumber, is_number
 from falsezero.data.checks import Raw, only_ones_and_gaps
 from falsezero.data.errors import DataError, suggest
 from falsezero.data.formats import FRAME_OPTIONS, Format
-from falsezero.data.labels import first_duplicate, number_the_rows
+from falsezero.data.labels import are_row_numbers, first_duplicate
 from falsezero.data.layout import ReadOptions
 from falsezero.data.lines import Record, TextFile
 from falsezero.data.pairs import Pairs, pairs_to_raw
@@ -132,7 +132,7 @@ class _Wide:
             return (
                 self.head.names[self.at] == ""
                 or not all(map(is_number, self.labels))
-                or (all(map(WHOLE.fullmatch, self.labels)) and number_the_rows(self.labels))
+                or (all(map(WHOLE.fullmatch, self.labels)) and are_row_numbers(self.labels))
             )
         return self.index is not False
 

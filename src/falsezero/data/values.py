@@ -1,0 +1,56 @@
+"""What a cell may hold, and how values become zeros and ones: the one place that says so."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+__all__ = ["binarized", "is_unfit"]
+
+_MOST_DENSE = 1 << 28
+"""Cells that a table may have whose zeros all become ones."""
+
+
+def binarized(values: Any, threshold: float) -> Any:
+    """Ones above the threshold, zeros elsewhere, NaN where nothing was observed.
+
+    The zeros that a sparse array does not store count as zeros: below a negative threshold it
+    becomes a dense array, most of it ones.
+
+    >>> binarized(np.array([0.0, 3.0, np.nan]), 1)
+    array([ 0.,  1., nan])
+    >>> binarized(sparse.csr_array([[0, -2, 3]]), -1)
+    array([[1., 0., 1.]])
+    """
+    if not sparse.issparse(values):
+        ones = (values > threshold).astype(np.result_type(values.dtype, np.float32))
+        return np.where(np.isnan(values), np.nan, ones).astype(ones.dtype, copy=False)
+    if threshold < 0:
+        if values.shape[0] * values.shape[1] > _MOST_DENSE:
+            raise ValueError(
+                f"binarize={threshold:g} would make a one of every zero in a sparse table of "
+                f"{values.shape[0]} x {values.shape[1]} cells; give binarize= of 0 or more."
+            )
+        return binarized(values.toarray(), threshold)
+    ones = values.copy()
+    ones.data = binarized(values.data, threshold)
+    return ones
+
+
+def is_unfit(data: NDArray[Any], kind: str) -> NDArray[np.bool_]:
+    """Which values a table of this kind cannot hold; NaN, not observed, is fit for all.
+
+    >>> is_unfit(np.array([1.0, 0.5, -2.0, np.nan]), "weight")
+    array([False, False,  True, False])
+    """
+    infinite = np.isinf(data)
+    if kind == "binary":
+        return infinite | ~((data == 0) | (data == 1) | np.isnan(data))
+    if kind == "weight":
+        return infinite | (data < 0)
+    if kind == "count":
+        return infinite | (data < 0) | (np.floor(data) != data) & ~np.isnan(data)
+    return infinite
