@@ -10,7 +10,9 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
+from benchmarks import ranking
 from benchmarks.harness import ROOT
+from benchmarks.ranking import markdown
 
 RESULTS = ROOT / "benchmarks" / "results.csv"
 README = ROOT / "README.md"
@@ -82,9 +84,19 @@ def lost(row: Row) -> bool:
 
 def publish() -> None:
     """Draw the tables of README.md and docs/benchmarks.md anew."""
-    rows = read()
-    README.write_text(filled(README.read_text(), "speed", headlines(rows)))
-    PAGE.write_text(filled(PAGE.read_text(), "results", whole(rows)))
+    rows, ranked = read(), ranking.read()
+    README.write_text(readme(README.read_text(), rows, ranked))
+    PAGE.write_text(page(PAGE.read_text(), rows, ranked))
+
+
+def readme(text: str, rows: list[Row], ranked: list[Row]) -> str:
+    """README.md with its tables drawn anew."""
+    return filled(filled(text, "speed", headlines(rows)), "false-zeros", ranking.headline(ranked))
+
+
+def page(text: str, rows: list[Row], ranked: list[Row]) -> str:
+    """docs/benchmarks.md with its tables drawn anew."""
+    return filled(filled(text, "results", whole(rows)), "false-zeros", ranking.page(ranked))
 
 
 def filled(text: str, name: str, content: str) -> str:
@@ -106,7 +118,7 @@ def headlines(rows: list[Row]) -> str:
     return "\n\n".join(
         [
             f"Measured on {_machines(rows)}. {_tally(rows)}",
-            _markdown(("what", "against", "threads", "times better"), body),
+            markdown(("what", "against", "threads", "times better"), body),
         ]
     )
 
@@ -157,7 +169,7 @@ def _lines(rows: Iterable[Row]) -> str:
         )
         for row in rows
     ]  # fmt: skip
-    return _markdown((*head, "note"), body)
+    return markdown((*head, "note"), body)
 
 
 def _ratio(row: Row) -> str:
@@ -183,10 +195,3 @@ def _figure(value: float, missing: str = "", digits: int = 3) -> str:
     if not abs(value) < float("inf"):
         return missing
     return f"{value:.0f}" if abs(value) >= 10**digits else f"{value:.{digits}g}"
-
-
-def _markdown(head: Iterable[str], body: Iterable[Iterable[str]]) -> str:
-    lines = [tuple(head), *(tuple(line) for line in body)]
-    written = [f"| {' | '.join(cell.replace('|', '/') for cell in line)} |" for line in lines]
-    written.insert(1, "|" + "---|" * len(lines[0]))
-    return "\n".join(written)

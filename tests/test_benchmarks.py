@@ -6,7 +6,7 @@ import os
 
 import pytest
 from benchmarks import __main__ as command
-from benchmarks import table
+from benchmarks import ranking, table
 from benchmarks.harness import in_fresh_process, row
 
 NEEDS_NOBODY = ["bernoulli_rbm", "bmf", "first_fit", "noisy_or", "plsa"]
@@ -17,9 +17,11 @@ NEEDS_NOBODY = ["bernoulli_rbm", "bmf", "first_fit", "noisy_or", "plsa"]
 def papers(tmp_path, monkeypatch):
     """A results table and two pages of their own to write into."""
     monkeypatch.setattr(table, "RESULTS", tmp_path / "results.csv")
+    monkeypatch.setattr(ranking, "RESULTS", tmp_path / "false_zeros.csv")
     for name, marker in (("README", "speed"), ("PAGE", "results")):
         monkeypatch.setattr(table, name, tmp_path / f"{name}.md")
-        page = f"before\n<!-- {marker}:begin -->\nstale\n<!-- {marker}:end -->\nafter\n"
+        page = f"before\n<!-- {marker}:begin -->\nstale\n<!-- {marker}:end -->\n"
+        page += "<!-- false-zeros:begin -->\nstale\n<!-- false-zeros:end -->\nafter\n"
         (tmp_path / f"{name}.md").write_text(page)
     return tmp_path
 
@@ -30,12 +32,12 @@ def line(case="a case", ours=1.0, rival=2.0, **options):
 
 def test_readme_says_what_was_measured():
     text = table.README.read_text()
-    assert text == table.filled(text, "speed", table.headlines(table.read()))
+    assert text == table.readme(text, table.read(), ranking.read())
 
 
 def test_page_says_what_was_measured():
     text = table.PAGE.read_text()
-    assert text == table.filled(text, "results", table.whole(table.read()))
+    assert text == table.page(text, table.read(), ranking.read())
 
 
 def test_tracked_results_are_whole():
