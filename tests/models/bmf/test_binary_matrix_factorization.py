@@ -8,6 +8,8 @@ from sklearn.utils.estimator_checks import check_estimator
 import falsezero as fz
 from falsezero import BinaryMatrixFactorization, Table
 
+pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+
 QUICK = {"n_chains": 1, "warmup": 30, "draws": 20, "random_state": 0}
 
 

@@ -18,6 +18,7 @@ from falsezero.models.bmf.predict import (
     Draw,
     feature_prior,
     new_row_features,
+    new_row_log_density,
     picture_order,
     row_chunks,
 )
@@ -51,22 +52,28 @@ class PosteriorAnswers(FactorModel):
         """Probability that each row, of this table or never seen, has each row feature."""
         check_is_fitted(self)
         table = self._table(X, reset=False)
-        cells = Cells.of((table - self.offset_) / self.scale_)
+        cells = self._standardised(table)
         weights = self._row_probability(self.representative_, cells)[0].astype(table.dtype)
         return self._row_table(weights, X)
 
     def _settle(self, blocks: Blocks) -> np.ndarray:
         """Row weights of a table that was cut into blocks: what the analysis walks over."""
         table = blocks.dense_rows(np.arange(blocks.shape[0]))
-        cells = Cells.of((table - self.offset_) / self.scale_)
+        cells = self._standardised(table)
         return self._row_probability(self.representative_, cells)[0].astype(blocks.dtype)
 
     def _cells(self, X: Any) -> Cells:
-        return Cells.of((self._table(X, reset=False) - self.offset_) / self.scale_)
+        return self._standardised(self._table(X, reset=False))
+
+    def _standardised(self, table: np.ndarray) -> Cells:
+        """The table in the sampler's units; divided first, so that no difference overflows."""
+        return Cells.of(table.astype(float) / self.scale_ - self.offset_ / self.scale_)
 
     def _row_probability(self, draw: Draw, cells: Cells) -> tuple[np.ndarray, np.ndarray]:
-        prior = feature_prior(draw, int(self.bias), self.n_row_features or 0)
-        return new_row_features(draw, cells, self._observation, prior)
+        return new_row_features(draw, cells, self._observation, self._feature_prior(draw))
+
+    def _feature_prior(self, draw: Draw) -> np.ndarray:
+        return feature_prior(draw, int(self.bias), self.n_row_features or 0)
 
     def posterior_predict(
         self, X: Any = None, *, interval: float | None = None, random_state: Any = None
@@ -120,9 +127,12 @@ class PosteriorAnswers(FactorModel):
         if X is None:
             return [(draw.row_features, draw) for draw in self.draws_]
         cells = self._cells(X)
+        return [(self._row_probability(draw, cells)[1], draw) for draw in self._some_draws()]
+
+    def _some_draws(self) -> list[Draw]:
+        """Draws from all chains, evenly spread."""
         spread = np.linspace(0, len(self.draws_) - 1, min(_NEW_ROW_DRAWS, len(self.draws_)))
-        some = [self.draws_[int(i)] for i in spread]
-        return [(self._row_probability(draw, cells)[1], draw) for draw in some]
+        return [self.draws_[int(i)] for i in spread]
 
     def reconstruct(self, X: Any, keep: Any = None) -> Any:
         """The table as the model sees it, averaged over draws; or with some features removed.
@@ -187,9 +197,20 @@ class PosteriorAnswers(FactorModel):
         return np.where(cells.observed > 0, np.concatenate(parts), np.nan)
 
     def score_samples(self, X: Any) -> np.ndarray:
-        """Log predictive density of each row's cells, the row's features inferred from the row."""
+        """Log predictive density of each row, as one never seen.
+
+        The row's features are summed out given each draw, and the densities of (at most twelve)
+        draws averaged; over all possible rows they add up to one. A new row is taken to have no
+        features but those of the training rows. Cells not observed are left out.
+        """
         check_is_fitted(self)
-        return np.nansum(self._log_density(self._cells(X), self._draws_for(X)), axis=1)
+        cells = self._cells(X)
+        terms = [
+            new_row_log_density(draw, cells, self._observation, self._feature_prior(draw))
+            for draw in self._some_draws()
+        ]
+        units = cells.observed.sum(axis=1) * np.log(self.scale_)
+        return logsumexp(terms, axis=0) - np.log(len(terms)) - units
 
     def sample(self, n_samples: int = 1, random_state: Any = None) -> np.ndarray:
         """Draw rows from the posterior predictive distribution, one from each draw taken."""
@@ -203,7 +224,7 @@ class PosteriorAnswers(FactorModel):
         return np.array(rows) * self.scale_ + self.offset_
 
     def _sampled_row(self, draw: Draw, rng: np.random.Generator) -> np.ndarray:
-        prior = feature_prior(draw, int(self.bias), self.n_row_features or 0)
+        prior = self._feature_prior(draw)
         predictor = (rng.random(len(prior)) < prior) @ draw.basis
         if self.n_row_features is None:
             n_new = rng.poisson(draw.row_concentration / (len(draw.row_features) + 1))

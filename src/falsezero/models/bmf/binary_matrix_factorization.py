@@ -6,15 +6,18 @@ NIPS 19 (2007). Equation and section numbers are that paper's.
 
 from __future__ import annotations
 
+import warnings
 from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 from sklearn.base import _fit_context
+from sklearn.exceptions import ConvergenceWarning
 
 from falsezero.base.capabilities import Capabilities
 from falsezero.base.estimator import Interval, StrOptions, spawn_seeds
 from falsezero.data.blocks import Blocks
+from falsezero.inference.agreement import bulk_ess, r_hat
 from falsezero.inference.chains import sample
 from falsezero.inference.contract import Fit, Point, Steps
 from falsezero.inference.progress import progress
@@ -28,6 +31,14 @@ from falsezero.models.bmf.predict import (
 )
 from falsezero.models.bmf.sampler import Model, SamplerSteps
 from falsezero.models.bmf.state import Cells, Gamma, Priors
+
+_DISAGREE = 1.1
+"""R-hat above which chains are said to disagree."""
+
+_ENOUGH = 20
+"""Draws of a chain below which R-hat is mostly noise, and nothing is said."""
+
+_JUDGED = ("log_joint", "log_likelihood", "features_per_row", "features_per_column")
 
 __all__ = ["BinaryMatrixFactorization", "Draw", "Prediction"]
 
@@ -87,8 +98,11 @@ class BinaryMatrixFactorization(PosteriorAnswers):
         kept draw. They do not depend on how features are numbered; see `falsezero.diagnose`.
     objective_ : float
         Mean log joint density of the kept draws.
+    r_hat_, ess_ : float
+        Largest R-hat and smallest effective sample size of the log densities and the numbers of
+        features a row and a column; NaN with fewer than 20 draws a chain.
     history_, n_iter_, converged_
-        `converged_` says that no chain was stopped early; whether they agree is for `diagnose`.
+        `converged_` says that no chain was stopped early and that they agree (R-hat at most 1.1).
     n_features_in_, feature_names_in_
 
     Examples
@@ -198,7 +212,7 @@ class BinaryMatrixFactorization(PosteriorAnswers):
         """
         table = self._table(X, reset=True)
         self._standardise_by(table)
-        cells = Cells.of((table - self.offset_) / self.scale_)
+        cells = self._standardised(table)
         steps = SamplerSteps(self._model(cells), cells)
         blocks = Blocks.cut(cells.values, block_rows=len(table))
         listeners = () if self.callback is None else (self.callback,)
@@ -217,13 +231,28 @@ class BinaryMatrixFactorization(PosteriorAnswers):
             )
         self.history_ = [row for chain in chains for row in chain.history]
         self.n_iter_ = max(len(chain.history) for chain in chains)
-        self.converged_ = all(len(chain.history) == expected for chain in chains)
         kept = [chain.draws or [_record(chain.last)] for chain in chains]
         self.draws_ = [d._replace(chain=c) for c, draws in enumerate(kept) for d in draws]
         self.chains_ = [_trace(draws) for draws in kept]
         self.objective_ = float(np.mean([draw.log_joint for draw in self.draws_]))
+        self.r_hat_, self.ess_ = _agreement(self.chains_)
+        whole = all(len(chain.history) == expected for chain in chains)
+        self.converged_ = whole and not self.r_hat_ > _DISAGREE
+        if whole and not self.converged_:
+            self._warn_of_disagreement()
         self._display()
         return self
+
+    def _warn_of_disagreement(self) -> None:
+        levels = ", ".join(f"{chain['log_joint'].mean():.0f}" for chain in self.chains_)
+        who = "chains disagree" if self.n_chains > 1 else "chain has not settled"
+        warnings.warn(
+            f"{type(self).__name__}: the {who} (R-hat {self.r_hat_:.2f}; mean log joint density of "
+            f"each chain: {levels}), so averages over draws depend on where chains started; "
+            "raise warmup and draws.",
+            ConvergenceWarning,
+            stacklevel=3,
+        )
 
     def _standardise_by(self, table: np.ndarray) -> None:
         """Where the sampler's units lie: a Gaussian table has variance 1, with a bias mean 0."""
@@ -231,9 +260,13 @@ class BinaryMatrixFactorization(PosteriorAnswers):
         seen = table[~np.isnan(table)].astype(float)
         if self.likelihood != "gaussian" or not seen.size:
             return
-        self.offset_ = float(seen.mean()) if self.bias else 0.0
-        spread = float(np.sqrt(((seen - self.offset_) ** 2).mean()))
-        self.scale_ = spread if spread > 1e-12 * np.abs(seen).max() else 1.0
+        # In units of the largest value: squares of 1e155 are beyond double precision.
+        unit = float(np.abs(seen).max()) or 1.0
+        seen = seen / unit
+        offset = float(seen.mean()) if self.bias else 0.0
+        spread = float(np.sqrt(((seen - offset) ** 2).mean()))
+        self.offset_ = offset * unit
+        self.scale_ = spread * unit if spread > 1e-12 else 1.0
 
     def _model(self, cells: Cells) -> Model:
         n_rows, n_columns = cells.values.shape
@@ -324,6 +357,18 @@ class BinaryMatrixFactorization(PosteriorAnswers):
 
 def _record(point: Point) -> Draw:
     return Draw.of(point.state)
+
+
+def _agreement(chains: list[dict[str, np.ndarray]]) -> tuple[float, float]:
+    """Largest R-hat and smallest effective sample size of what chains should agree on."""
+    length = min(len(chain["log_joint"]) for chain in chains)
+    if length < _ENOUGH:
+        return float("nan"), float("nan")
+    stacked = [np.stack([chain[name][:length] for chain in chains]) for name in _JUDGED]
+    moving = [values for values in stacked if np.ptp(values) > 0]
+    if not moving:
+        return float("nan"), float("nan")
+    return max(map(r_hat, moving)), min(map(bulk_ess, moving))
 
 
 def _trace(draws: list[Draw]) -> dict[str, np.ndarray]:

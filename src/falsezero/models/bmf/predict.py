@@ -7,12 +7,20 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
-from scipy.special import expit
+from scipy.special import expit, logsumexp
 
 from falsezero.models.bmf.likelihoods import Likelihood
 from falsezero.models.bmf.state import Cells, State
 
 _SCANS, _BURN_IN, _PATTERNS = 24, 8, 64
+
+_ENUMERABLE = 12
+"""Features of a new row whose on/off patterns are all summed over."""
+
+_SAMPLED, _PRIOR_SHARE = 2000, 0.2
+"""Patterns drawn for a new row where there are more, and the share of the prior in the proposal."""
+
+_TERMS = 2_000_000
 
 
 class Draw(NamedTuple):
@@ -104,6 +112,57 @@ def _best_pattern(draw: Draw, cells: Cells, likelihood: Likelihood) -> np.ndarra
         for predictor in patterns @ draw.basis
     ]
     return patterns[np.argmax(terms, axis=0)]
+
+
+def new_row_log_density(
+    draw: Draw, cells: Cells, likelihood: Likelihood, prior: np.ndarray
+) -> np.ndarray:
+    """log p(row | draw) of rows never seen, their features summed out: a density over rows.
+
+    p(row | draw) = sum_u prod_k pi_k^u_k (1 - pi_k)^(1 - u_k) prod_j p(x_j | u W v_j'), by
+    enumeration of all patterns u, or by importance sampling where there are too many.
+    """
+    free = np.flatnonzero(prior < 1)
+    if len(free) > _ENUMERABLE:
+        return _sampled_log_density(draw, cells, likelihood, prior)
+    total = np.full(len(cells.values), -np.inf)
+    log_on, log_off = np.log(prior[free]), np.log1p(-prior[free])
+    size = max(1, _TERMS // max(cells.values.size, 1))
+    for first in range(0, 2 ** len(free), size):
+        numbers = np.arange(first, min(first + size, 2 ** len(free)))
+        bits = ((numbers[:, None] >> np.arange(len(free))) & 1).astype(float)
+        patterns = np.ones((len(bits), len(prior)))
+        patterns[:, free] = bits
+        joint = bits @ log_on + (1 - bits) @ log_off
+        for predictor, log_p in zip(patterns @ draw.basis, joint, strict=True):
+            cell = likelihood.log_likelihood(cells, predictor, draw.precision)
+            total = np.logaddexp(total, log_p + cell.sum(axis=1))
+    return total
+
+
+def _sampled_log_density(
+    draw: Draw, cells: Cells, likelihood: Likelihood, prior: np.ndarray
+) -> np.ndarray:
+    """An unbiased estimate: patterns from a row's own probabilities, mixed with the prior's.
+
+    Every row meets the same uniforms, so its answer does not depend on the rows around it.
+    """
+    probability = new_row_features(draw, cells, likelihood, prior)[0]
+    chance = (1 - _PRIOR_SHARE) * probability + _PRIOR_SHARE * prior
+    uniforms = np.random.default_rng(1).random((_SAMPLED, len(prior)))
+    free = prior < 1
+    totals = np.empty(len(cells.values))
+    for i, own in enumerate(chance):
+        on = np.where(free, uniforms < own, True).astype(float)
+        row = Cells(cells.values[[i]], cells.observed[[i]])
+        terms = likelihood.log_likelihood(row, on @ draw.basis, draw.precision).sum(axis=1)
+        terms += _log_bernoulli(on[:, free], prior[free]) - _log_bernoulli(on[:, free], own[free])
+        totals[i] = logsumexp(terms) - np.log(_SAMPLED)
+    return totals
+
+
+def _log_bernoulli(on: np.ndarray, chance: np.ndarray) -> np.ndarray:
+    return on @ np.log(chance) + (1 - on) @ np.log1p(-chance)
 
 
 def row_chunks(

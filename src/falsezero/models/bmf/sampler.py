@@ -14,6 +14,7 @@ from falsezero.models.bmf.births import births_and_deaths
 from falsezero.models.bmf.entries import entry_blocks, single_entries
 from falsezero.models.bmf.likelihoods import Likelihood
 from falsezero.models.bmf.split_merge import split_merge
+from falsezero.models.bmf.start import begun_with, found_features
 from falsezero.models.bmf.state import (
     Cells,
     Features,
@@ -27,6 +28,9 @@ from falsezero.models.bmf.state import (
 
 _FEW = 0.3
 """Concentration at the start: chains grow into the table better than they shrink to it."""
+
+_FITTED = 3
+"""Draws of the weights at the start, given the features."""
 
 Move = Callable[[State, Cells, Likelihood, np.random.Generator], State]
 
@@ -173,11 +177,22 @@ class SamplerSteps:
         self.cells = cells
 
     def init(self, blocks: Blocks, rng: np.random.Generator) -> tuple[State, list[Nothing]]:
-        """Few features, and weights, from the prior (section 4.1); the weights fitted once."""
-        state = draw_given(self.model, _FEW, _FEW, 1.0, 1.0, rng)
-        weights = self.model.likelihood.draw_weights(state, self.cells, rng)
-        state = with_log_joint(state._replace(weights=weights), self.cells, self.model)
-        return state, [Nothing()]
+        """Features read off the table, or from the prior where it shows none; weights fitted."""
+        model, cells = self.model, self.cells
+        state = draw_given(model, _FEW, _FEW, 1.0, 1.0, rng)
+        rows, columns = found_features(cells, rng)
+        if rows.shape[1]:
+            sizes = (cells.values.sum(axis=i) for i in (1, 0))
+            tall, wide = sizes if model.likelihood.table_kind == "count" else (None, None)
+            state = state._replace(
+                rows=begun_with(state.rows, rows, tall),
+                columns=begun_with(state.columns, columns, wide),
+            )
+            shape = state.rows.on.shape[1], state.columns.on.shape[1]
+            state = state._replace(weights=model.likelihood.prior_weights(shape, 1.0, rng))
+        for _ in range(_FITTED):
+            state = state._replace(weights=model.likelihood.draw_weights(state, cells, rng))
+        return with_log_joint(state, cells, model), [Nothing()]
 
     def local_step(
         self, block: Block, local: Nothing, state: State, rng: Any

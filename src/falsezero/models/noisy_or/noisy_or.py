@@ -188,9 +188,10 @@ class NoisyOr(FactorModel):
         self.priors_ = expit(fit.state.odds[order])
         # The factorised bound has local optima, so rows kept warm during the fit may sit in others
         # than `transform` finds; the training rows get what `transform` gives.
-        factorised = self.inference == "factorised"
-        local, order = (self._settled(blocks), slice(None)) if factorised else (fit.local, order)
-        self.row_weights_ = np.concatenate([part.posterior for part in local])[:, order]
+        settled = self.inference == "factorised"
+        local = self._settled(blocks) if settled else fit.local
+        weights = np.concatenate([part.posterior for part in local])
+        self.row_weights_ = weights if settled else weights[:, order]
         self.n_rows_ = blocks.shape[0]
         self.active_ = is_needed(self.row_weights_, self.components_, self.n_rows_)
         self.bound_ = fit.objective
