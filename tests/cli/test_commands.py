@@ -379,3 +379,16 @@ def test_report_writes_one_page(run: Any, finds: Path, tmp_path: Path) -> None:
     assert outcome.code == 0, outcome.err
     assert outcome.err.endswith(f"Wrote {page}; open it in a browser.\n")
     assert "Two communities" in page.read_text()
+
+
+def test_info_says_whether_chains_agree(run: Any, tmp_path: Path) -> None:
+    table = (np.random.default_rng(0).random((12, 5)) < 0.5) * 1.0
+    for draws, said in ((20, "2 chains: R-hat"), (5, "2 chains, too few draws to judge")):
+        model = fz.BinaryMatrixFactorization(
+            1, 1, n_chains=2, warmup=5, draws=draws, random_state=0
+        ).fit(table)
+        fz.save(model, tmp_path / "model.fz")
+        assert said in run("info", tmp_path / "model.fz").out
+        chains = json.loads(run("info", tmp_path / "model.fz", "--json").out)["chains"]
+        assert chains["n_chains"] == 2
+        assert (chains["r_hat"] is None) == (draws == 5)

@@ -46,6 +46,8 @@ def describe(model: Any, top: int = 8) -> dict[str, Any]:
             for k, strength in enumerate(model.components_)
         ],
     }
+    if hasattr(model, "r_hat_"):
+        said["chains"] = {"r_hat": model.r_hat_, "ess": model.ess_, "n_chains": len(model.chains_)}
     if hasattr(model, "leak_"):
         said["leak"] = _strongest(model, model.leak_, top)
     return said
@@ -71,7 +73,16 @@ def as_text(said: dict[str, Any], width: int | None = None) -> str:
     if said["converged"] is not None:
         state = "converged" if said["converged"] else "did NOT converge"
         lines.append(f"{state} in {said['n_iterations']} iterations")
+    if "chains" in said:
+        lines.append(_chain_line(**said["chains"]))
     return "\n".join([*lines, "", *_component_lines(said, width)])
+
+
+def _chain_line(r_hat: float, ess: float, n_chains: int) -> str:
+    """Whether the chains of a sampler agree."""
+    if r_hat != r_hat:
+        return f"{n_chains} chains, too few draws to judge whether they agree"
+    return f"{n_chains} chains: R-hat {r_hat:.2f}, effective sample size {ess:.0f}"
 
 
 def _strongest(model: Any, strength: Any, top: int) -> list[dict[str, Any]]:

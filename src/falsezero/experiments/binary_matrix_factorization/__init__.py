@@ -35,6 +35,14 @@ def run(out_dir: Path, quick: bool) -> Path:
     return report.write(Path(out_dir))
 
 
+def _agreement(model: BinaryMatrixFactorization) -> str:
+    """How far the chains of a fit agree, in a sentence."""
+    return (
+        f"{model.n_chains} chains: R-hat {model.r_hat_:.2f}, effective sample size "
+        f"{model.ess_:.0f} (log densities and features per row and column)."
+    )
+
+
 class Bars(NamedTuple):
     """Images of bars, as they are, as they were drawn and as they are shown to the model."""
 
@@ -84,10 +92,12 @@ def bars(report: Report) -> None:
         for split_merge in (0, 1):
             model = BinaryMatrixFactorization(
                 likelihood="gaussian", bias=False, n_chains=2, warmup=sweeps // 2,
-                draws=sweeps // 2, split_merge=split_merge, random_state=number, n_jobs=2,
+                draws=sweeps // 2, split_merge=split_merge, start="prior", random_state=number,
+                n_jobs=2,
             )  # fmt: skip
             models[split_merge] = model.fit(made.shown)
-        rows.append({"set": number} | _bars_found(made, models))
+        found = _bars_found(made, models)
+        rows.append({"set": number, **found, "r_hat": models[1].r_hat_, "ess": models[1].ess_})
         curves = {
             f"{'with' if m.split_merge else 'without'} split-merge": _path(m)
             for m in models.values()
@@ -172,6 +182,7 @@ def digits(report: Report) -> None:
     model = BinaryMatrixFactorization(
         n_chains=2 if report.quick else 4, warmup=warmup, draws=draws, random_state=0, n_jobs=2
     ).fit(shown)
+    report.text(_agreement(model))
     held_out = np.where(missing, full, np.nan)
     ours = float(np.nanmean(model.log_predictive(held_out)))
     rivals = _digit_rivals(full, shown, missing, rows)
@@ -235,7 +246,7 @@ def genes(report: Report) -> None:
         n_jobs=2,
     ).fit(table)  # fmt: skip
     seconds = max(row["seconds"] for row in model.history_)
-    report.text(f"{sweeps} sweeps of two chains took {seconds:.0f} s.")
+    report.text(f"{sweeps} sweeps of two chains took {seconds:.0f} s. {_agreement(model)}")
     aml = np.asarray(data.target) == "AML"
     learnt = model.row_features_[:, 1:].astype(bool)
     p = [float(fisher_exact(_crossed(feature, aml)).pvalue) for feature in learnt.T]

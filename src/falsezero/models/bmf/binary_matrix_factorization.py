@@ -67,6 +67,9 @@ class BinaryMatrixFactorization(PosteriorAnswers):
         Chains, sweeps before the first draw, draws kept of each chain, sweeps between two draws.
     split_merge : int, default=1
         Split or merge proposals on each side in a sweep.
+    start : {"table", "prior"}, default="table"
+        Where chains begin: with binary features read off the leading singular vectors of the table,
+        or with few features from the prior, as in the paper, from where they may not get away.
     row_concentration, column_concentration, weight_prior, noise_prior : (shape, rate)
         Gamma hyperpriors of alpha, lambda, phi and theta (section 2). For counts, whose weights are
         exponential, the rate of `weight_prior` is meant in units of the table's mean count.
@@ -127,6 +130,7 @@ class BinaryMatrixFactorization(PosteriorAnswers):
         "draws": [Interval(Integral, 1, None, closed="left")],
         "thin": [Interval(Integral, 1, None, closed="left")],
         "split_merge": [Interval(Integral, 0, None, closed="left")],
+        "start": [StrOptions({"table", "prior"})],
         "row_concentration": [tuple, list],
         "column_concentration": [tuple, list],
         "weight_prior": [tuple, list],
@@ -152,6 +156,7 @@ class BinaryMatrixFactorization(PosteriorAnswers):
         draws: int = 200,
         thin: int = 1,
         split_merge: int = 1,
+        start: str = "table",
         row_concentration: tuple[float, float] = (1.0, 1.0),
         column_concentration: tuple[float, float] = (1.0, 1.0),
         weight_prior: tuple[float, float] = (1.0, 1.0),
@@ -173,6 +178,7 @@ class BinaryMatrixFactorization(PosteriorAnswers):
         self.draws = draws
         self.thin = thin
         self.split_merge = split_merge
+        self.start = start
         self.row_concentration = row_concentration
         self.column_concentration = column_concentration
         self.weight_prior = weight_prior
@@ -186,7 +192,7 @@ class BinaryMatrixFactorization(PosteriorAnswers):
     @property
     def capabilities(self) -> Capabilities:  # type: ignore[override]
         """The likelihood says which tables are taken; predictions average over draws."""
-        return Capabilities(table=self._observation.table_kind, link=None, row_score="conditional")
+        return Capabilities(table=self._observation.table_kind, link=None, row_score="density")
 
     @property
     def n_init(self) -> int:
@@ -292,6 +298,7 @@ class BinaryMatrixFactorization(PosteriorAnswers):
             self.n_column_features or 0,
             priors,
             self.split_merge,
+            self.start == "table",
         )
 
     def _gamma(self, name: str) -> Gamma:

@@ -49,6 +49,8 @@ class Model:
     priors: Priors = field(default_factory=Priors)
     n_split_merge: int = 1
     """Split or merge proposals of a sweep, on each side."""
+    reads_table: bool = True
+    """Whether chains start from features read off the table, not drawn from the prior."""
 
 
 def draw_prior(model: Model, rng: np.random.Generator) -> State:
@@ -177,9 +179,18 @@ class SamplerSteps:
         self.cells = cells
 
     def init(self, blocks: Blocks, rng: np.random.Generator) -> tuple[State, list[Nothing]]:
-        """Features read off the table, or from the prior where it shows none; weights fitted."""
+        """Few features from the prior (section 4.1), or read off the table; the weights fitted."""
         model, cells = self.model, self.cells
         state = draw_given(model, _FEW, _FEW, 1.0, 1.0, rng)
+        if model.reads_table:
+            state = self._read_off(state, rng)
+        for _ in range(_FITTED):
+            state = state._replace(weights=model.likelihood.draw_weights(state, cells, rng))
+        return with_log_joint(state, cells, model), [Nothing()]
+
+    def _read_off(self, state: State, rng: np.random.Generator) -> State:
+        """The state with features that the table shows, if it shows any."""
+        model, cells = self.model, self.cells
         rows, columns = found_features(cells, rng)
         if rows.shape[1]:
             sizes = (cells.values.sum(axis=i) for i in (1, 0))
@@ -190,9 +201,7 @@ class SamplerSteps:
             )
             shape = state.rows.on.shape[1], state.columns.on.shape[1]
             state = state._replace(weights=model.likelihood.prior_weights(shape, 1.0, rng))
-        for _ in range(_FITTED):
-            state = state._replace(weights=model.likelihood.draw_weights(state, cells, rng))
-        return with_log_joint(state, cells, model), [Nothing()]
+        return state
 
     def local_step(
         self, block: Block, local: Nothing, state: State, rng: Any
