@@ -27,16 +27,23 @@ class Kernel:
 
     @cached_property
     def dispatcher(self) -> Any:
-        """numba's view of the function."""
-        from falsezero.kernels._compiler import compile_lazily
+        """The function as Python calls it."""
+        from falsezero.kernels._compiler import make_entry
 
-        return compile_lazily(self._function, self._options)
+        return make_entry(self._function, self._options)
+
+    @cached_property
+    def _helper(self) -> Any:
+        """The function as other kernels call it."""
+        from falsezero.kernels._compiler import make_helper
+
+        return make_helper(self._function, self._options)
 
     @property
     def _numba_type_(self) -> Any:
         from falsezero.kernels._compiler import type_of
 
-        return type_of(self.dispatcher)
+        return type_of(self._helper)
 
 
 class _Prefetch:
