@@ -239,13 +239,26 @@ def gather_documents(docs, z, starts, sizes, lists):
 
 
 @jit
-def seed_components(word_ptr, seed_ptr, seeds, seed_counts, inverse, eta, state, z):
+def _first_above(ascending, value):
+    """Index of the first number above a value, by bisection."""
+    low, high = 0, ascending.shape[0]
+    while low < high:
+        middle = (low + high) // 2
+        if ascending[middle] > value:
+            high = middle
+        else:
+            low = middle + 1
+    return low
+
+
+@jit
+def seed_components(word_ptr, seed_ptr, seeds, seed_counts, inverse, below, state, z):
     """Draw every token's component given components that each are one document, smoothed by eta.
 
     The documents' counts come word by word: those of word w are at ``seed_ptr[w]`` to
-    ``seed_ptr[w + 1]``; `inverse` is 1 / (their length + spread).
+    ``seed_ptr[w + 1]``; `inverse` is 1 / (their length + spread), `below` its running sum times
+    eta.
     """
-    below = np.cumsum(inverse) * eta
     last = inverse.shape[0] - 1
     for w in range(word_ptr.shape[0] - 1):
         own = 0.0
@@ -261,23 +274,23 @@ def seed_components(word_ptr, seed_ptr, seeds, seed_counts, inverse, eta, state,
                     if r < 0:
                         break
             else:
-                k = min(np.searchsorted(below, r - own, side="right"), last)
+                k = min(_first_above(below, r - own), last)
             z[t] = k
 
 
-@jit(inline=True)
-def _rising_table(prior, length):
-    """log G(prior + n) - log G(prior) for small n."""
-    table = np.zeros(length)
-    for n in range(1, length):
+@jit
+def _fill_rising(prior, table):
+    """Write log G(prior + n) - log G(prior) for small n."""
+    table[0] = 0.0
+    for n in range(1, table.shape[0]):
         table[n] = table[n - 1] + math.log(prior + (n - 1))
-    return table
 
 
 @jit
 def log_rising(counts, eta):
     """Sum of log G(eta + n) - log G(eta) over a table of counts, few of which are not zero."""
-    table = _rising_table(eta, 1024)
+    table = np.empty(1024)
+    _fill_rising(eta, table)
     base = math.lgamma(eta)
     width = counts.shape[1]
     total = 0.0
@@ -306,7 +319,7 @@ def log_rising_lists(starts, sizes, lists, alpha):
     half = 4 * lists.itemsize
     tables = np.empty((alpha.shape[0], 64))
     for k in range(alpha.shape[0]):
-        tables[k] = _rising_table(alpha[k], 64)
+        _fill_rising(alpha[k], tables[k])
     total = 0.0
     for doc in range(sizes.shape[0]):
         for i in range(starts[doc], starts[doc] + sizes[doc]):

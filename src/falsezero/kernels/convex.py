@@ -11,6 +11,7 @@ The matrix products are BLAS; what happens to each cell between them is the comp
 
 from __future__ import annotations
 
+import math
 import threading
 from typing import NamedTuple
 
@@ -49,10 +50,9 @@ class ConvexStatistics(NamedTuple):
 
 
 @jit
-def _cells_log_likelihood(codes, probability):
-    """Log likelihood of cells with given probabilities of a one."""
-    product, bits = fresh_products(codes.shape[1])
-    power = 0
+def _cells_log_likelihood(codes, probability, product, bits):
+    """Log likelihood of cells with given probabilities of a one; see `fresh_products`."""
+    power = np.int64(0)
     for i in range(codes.shape[0]):
         code, p = codes[i], probability[i]
         for t in range(codes.shape[1]):
@@ -64,18 +64,19 @@ def _cells_log_likelihood(codes, probability):
 
 
 @jit
-def _cells(codes, p_one, p_zero, is_convex, u, v):
+def _cells(codes, p, is_convex, u, product, bits):
     """Write U and V, given P1 and P0 (or P0 = 1 - P1); return the log likelihood."""
-    one = p_one.dtype.type(1)
+    one = p.dtype.type(1)
     narrow = u.dtype.type(1)
     none = u.dtype.type(0)
-    product, bits = fresh_products(codes.shape[1])
-    power = 0
+    power = np.int64(0)
+    for t in range(product.shape[0]):
+        product[t] = 1.0
     for i in range(codes.shape[0]):
-        code, p, q, u_row, v_row = codes[i], p_one[i], p_zero[i], u[i], v[i]
+        code, p_one, p_zero, u_row, v_row = codes[i], p[0, i], p[1, i], u[0, i], u[1, i]
         for t in range(codes.shape[1]):
-            other = one - p[t] if is_convex else q[t]
-            value = p[t] if code[t] == 1 else other
+            other = one - p_one[t] if is_convex else p_zero[t]
+            value = p_one[t] if code[t] == 1 else other
             value = one if code[t] == UNOBSERVED else value
             product[t] *= value
             r = narrow / u.dtype.type(value)
@@ -87,48 +88,31 @@ def _cells(codes, p_one, p_zero, is_convex, u, v):
 
 
 @jit
-def _single(array):
-    """A matrix in single precision, without what is too faint for it."""
-    narrow = np.empty(array.shape, dtype=np.float32)
-    for i in range(array.shape[0]):
-        for j in range(array.shape[1]):
-            narrow[i, j] = array[i, j] if array[i, j] > _FAINT else 0.0
-    return narrow
-
-
-@jit
-def _pass(codes, weights, ones, zeros, is_convex, p_one, p_zero, u, v):
+def _pass(codes, w, narrow, factors, narrow_t, is_convex, p, u, part, product, bits, sums, rows):
     """The whole pass, some rows at a time: what lies between two products stays in cache.
 
-    The last four are work arrays.
+    What concerns ones is followed by what concerns zeros in every array of three axes. Work arrays
+    come before the two that are filled: few arguments and few products compile in half the time.
     """
-    n_rows = weights.shape[0]
-    narrow = _single(weights)
-    # Copied after transposing: BLAS takes half the time on the few, contiguous columns.
-    ones_t, zeros_t = _single(ones.T), _single(zeros.T)
-    w_ones, w_zeros = np.zeros_like(ones), np.zeros_like(ones)
-    row_ones, row_zeros = np.empty_like(narrow), np.empty_like(narrow)
-    part = np.empty(ones.shape, dtype=u.dtype)
+    n_rows = w.shape[0]
     log_likelihood = 0.0
-    for start in range(0, n_rows, u.shape[0]):
-        stop = min(start + u.shape[0], n_rows)
+    for start in range(0, n_rows, u.shape[1]):
+        stop = min(start + u.shape[1], n_rows)
         here = stop - start
-        w, p, q, x, y = weights[start:stop], p_one[:here], p_zero[:here], u[:here], v[:here]
-        np.dot(w, ones, p)
-        if not is_convex:
-            np.dot(w, zeros, q)
-        log_likelihood += _cells(codes[start:stop], p, q, is_convex, x, y)
-        np.dot(x, ones_t, row_ones[start:stop])
-        np.dot(y, zeros_t, row_zeros[start:stop])
-        np.dot(narrow[start:stop].T, x, part)
-        w_ones += part
-        np.dot(narrow[start:stop].T, y, part)
-        w_zeros += part
-    return w_ones, w_zeros, row_ones, row_zeros, log_likelihood
+        for side in range(1 if is_convex else 2):
+            np.dot(w[start:stop], factors[side], p[side, :here])
+        log_likelihood += _cells(codes[start:stop], p, is_convex, u, product, bits)
+        for side in range(2):
+            x = u[side, :here]
+            np.dot(x, narrow_t[side], rows[side, start:stop])
+            np.dot(narrow[start:stop].T, x, part)
+            for k in range(part.shape[0]):
+                for t in range(part.shape[1]):
+                    sums[side, k, t] += part[k, t]
+    return log_likelihood
 
 
-@jit
-def fresh_products(n):
+def fresh_products(n: int) -> tuple[np.ndarray, np.ndarray]:
     """Running products, and the same memory as bits.
 
     A log likelihood is the logarithm of a product: multiplying, and now and then taking the powers
@@ -144,7 +128,7 @@ def take_powers(bits):
 
     Zero, infinity and NaN stay what they are, for the logarithm to show.
     """
-    power = 0
+    power = np.int64(0)
     for j in range(bits.shape[0]):
         exponent = bits[j] >> 52
         is_normal = (exponent > 0) & (exponent < _NOT_A_NUMBER)
@@ -180,10 +164,10 @@ def onto_simplex(weights, least):
 _scratch = threading.local()
 
 
-def _buffer(name: str, shape: tuple[int, int], dtype: np.dtype) -> np.ndarray:
+def _buffer(name: str, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
     """A work array kept per thread, so that passes do not pay for fresh pages."""
     kept = _scratch.__dict__.get(name)
-    size = shape[0] * shape[1]
+    size = math.prod(shape)
     if kept is None or kept.size < size or kept.dtype != dtype:
         kept = np.empty(size, dtype=dtype)
         _scratch.__dict__[name] = kept
@@ -209,26 +193,30 @@ def convex_pass(
     of 1e-14 in the likelihood.
     """
     is_convex = zeros is None
-    if zeros is None:
-        zeros = 1 - ones
-    chunk = (64 if codes.shape[1] > _WIDE else 128), codes.shape[1]
-    w_ones, w_zeros, row_ones, row_zeros, log_likelihood = _pass(
-        codes,
-        weights,
-        ones,
-        zeros,
-        is_convex,
-        _buffer("p", chunk, weights.dtype),
-        _buffer("q", chunk, weights.dtype),
-        _buffer("u", chunk, _SINGLE),
-        _buffer("v", chunk, _SINGLE),
-    )
-    row_ones += row_zeros
-    return ConvexStatistics(w_ones, w_zeros, row_ones, log_likelihood)
+    factors = np.stack([ones, 1 - ones if zeros is None else zeros])
+    narrow = _single(weights)
+    # Copied after transposing: BLAS takes half the time on the few, contiguous columns.
+    narrow_t = _single(factors.transpose(0, 2, 1))
+    chunk = 2, 64 if codes.shape[1] > _WIDE else 128, codes.shape[1]
+    work = _buffer("p", chunk, weights.dtype), _buffer("u", chunk, _SINGLE)
+    part, sums = np.empty(ones.shape, _SINGLE), np.zeros_like(factors)
+    rows = np.empty((2, *narrow.shape), _SINGLE)
+    log_likelihood = _pass(
+        codes, weights, narrow, factors, narrow_t, is_convex, *work, part,
+        *fresh_products(codes.shape[1]), sums, rows,
+    )  # fmt: skip
+    row_stat = np.add(rows[0], rows[1], out=rows[0])
+    return ConvexStatistics(sums[0], sums[1], row_stat, log_likelihood)
+
+
+def _single(array: np.ndarray) -> np.ndarray:
+    """A contiguous array in single precision, without what is too faint for it."""
+    narrow = array.astype(_SINGLE, order="C")
+    return np.multiply(narrow, narrow > _FAINT, out=narrow)
 
 
 def convex_log_likelihood(codes: np.ndarray, weights: np.ndarray, ones: np.ndarray) -> float:
     """Log likelihood of a block, with F0 = 1 - F1 and nothing else computed."""
     shape, dtype = codes.shape, weights.dtype
     probability = np.matmul(weights, ones, out=_buffer("p", shape, dtype))
-    return _cells_log_likelihood(codes, probability)
+    return _cells_log_likelihood(codes, probability, *fresh_products(codes.shape[1]))

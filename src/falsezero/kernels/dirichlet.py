@@ -43,10 +43,12 @@ def _stirling_tail(inverse):
 
 
 @jit(reassociate=True)
-def _excess(x, prior, z, e):
-    """Write z and e(x) of every x; return the sum of (x - x0) digamma(x) - log G(x)."""
+def _excess(x, prior, z, e, ratio, lanes, lane_bits):
+    """Write z and e(x) of every x; return the sum of (x - x0) digamma(x) - log G(x).
+
+    The last three are work arrays.
+    """
     n = x.shape[0]
-    ratio = np.empty(n)
     total = n * (8.0 - _HALF_LOG_TWO_PI)
     for i in range(n):
         value = x[i]
@@ -61,18 +63,19 @@ def _excess(x, prior, z, e):
         e[i] = difference
         ratio[i] = product * fourth * fourth
         total += (value - prior) * difference + value - _stirling_tail(inverse)
-    total += _log_product(ratio)
+    total += _log_product(ratio, n, lanes, lane_bits)
     if prior != 0.5:
-        total += (0.5 - prior) * _log_product(z)
+        total += (0.5 - prior) * _log_product(z, n, lanes, lane_bits)
     return total
 
 
 @jit
-def _log_product(factors):
-    product, bits = fresh_products(_LANES)
-    n = factors.shape[0]
+def _log_product(factors, n, product, bits):
+    """Logarithm of the product of the first n factors."""
+    for j in range(_LANES):
+        product[j] = 1.0
     full = n - n % _LANES
-    power = 0
+    power = np.int64(0)
     for start in range(0, full, _LANES):
         for j in range(_LANES):
             product[j] *= factors[start + j]
@@ -83,8 +86,9 @@ def _log_product(factors):
     return log_of(product, power)
 
 
-@jit
-def dirichlet_factors(counts, prior, floor, factors):
+def dirichlet_factors(
+    counts: np.ndarray, prior: np.ndarray, floor: float, factors: np.ndarray
+) -> float:
     """Write exp(E[log a]) of every entry into `factors`; return the divergence from the prior.
 
     Parameters
@@ -104,32 +108,45 @@ def dirichlet_factors(counts, prior, floor, factors):
         Sum over distributions of KL(q || prior) = log G(S) - sum log G(c) - log G(S0)
         + sum log G(c0) + sum (c - c0) (digamma(c) - digamma(S)), where S is the sum of a column.
     """
+    width = max(counts.shape[1], 1)
+    work, bits = np.empty((9, width)), np.empty(width, np.int64)
+    lanes = fresh_products(_LANES)
+    return float(_factors(counts, prior, floor, factors, work, bits, bits.view(float), *lanes))
+
+
+@jit
+def _factors(counts, prior, floor, factors, work, bits, power, lanes, lane_bits):
+    """`dirichlet_factors`, with its work arrays."""
     k, n = counts.shape
-    z_total, e_total, z, e = np.empty(n), np.empty(n), np.empty(n), np.empty(n)
-    total = counts[0].copy()
+    z_total, e_total, z, e, ratio, total = work[0], work[1], work[2], work[3], work[4], work[5]
+    alone, z_alone, e_alone = work[6, :1], work[7], work[8]
+    base = prior[0]
+    for j in range(1, k):
+        base += prior[j]
+    for i in range(n):
+        total[i] = counts[0, i]
     for j in range(1, k):
         for i in range(n):
             total[i] += counts[j, i]
-    alone, scratch = np.array([prior.sum()]), np.empty(1)
-    divergence = n * _excess(alone, alone[0], scratch, scratch.copy())
-    divergence -= _excess(total, alone[0], z_total, e_total)
+    alone[0] = base
+    divergence = n * _excess(alone, base, z_alone, e_alone, ratio, lanes, lane_bits)
+    divergence -= _excess(total[:n], base, z_total, e_total, ratio, lanes, lane_bits)
     for j in range(k):
-        divergence += _excess(counts[j], prior[j], z, e)
-        divergence -= n * _excess(prior[j : j + 1], prior[j], scratch, scratch.copy())
-        _write_factors(z, e, z_total, e_total, floor, factors[j])
+        divergence += _excess(counts[j], prior[j], z, e, ratio, lanes, lane_bits)
+        alone[0] = prior[j]
+        divergence -= n * _excess(alone, prior[j], z_alone, e_alone, ratio, lanes, lane_bits)
+        _write_factors(z, e, z_total, e_total, floor, factors[j], ratio, bits, power)
     return divergence
 
 
 @jit
-def _write_factors(z, e, z_total, e_total, floor, factors):
+def _write_factors(z, e, z_total, e_total, floor, factors, series, bits, power):
     """z / z_total * exp(e - e_total), with an exponential that becomes SIMD code.
 
     exp(x) = 2^n exp(r) with |r| < log(2)/2, where the Taylor series to r^12 is exact to the last
-    bit but one, and 2^n is written into the exponent.
+    bit but one, and 2^n is written into the exponent: `power` is the same memory as `bits`.
     """
-    count = z.shape[0]
-    series, bits = np.empty(count), np.empty(count, dtype=np.int64)
-    power = bits.view(np.float64)
+    count = factors.shape[0]
     for i in range(count):
         x = max(e[i] - e_total[i], -700.0)
         n = np.floor(x * _LOG2_E + 0.5)

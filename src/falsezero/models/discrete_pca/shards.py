@@ -92,7 +92,7 @@ class Shard:
         columns = seeds.tocsc()
         seed_components(
             self.word_ptr, columns.indptr, columns.indices, columns.data.astype(float), inverse,
-            eta, stream, z,
+            np.cumsum(inverse) * eta, stream, z,
         )  # fmt: skip
         return z
 
