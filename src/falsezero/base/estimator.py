@@ -35,7 +35,7 @@ from falsezero.data.table import Table
 from falsezero.data.validate import check_table, check_values
 from falsezero.inference.checkpoint import Checkpoint, fingerprint_of
 from falsezero.inference.contract import Fit, Point, Steps
-from falsezero.inference.engine import optimise, settle_rows
+from falsezero.inference.engine import end_with_rows, optimise, settle_rows
 from falsezero.inference.progress import progress
 
 __all__ = ["FactorModel", "Interval", "StrOptions", "checked_keep", "spawn_seeds"]
@@ -124,6 +124,13 @@ class FactorModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
     def _start_rows(self, blocks: Blocks) -> Point:
         """The learnt state, and row quantities that know nothing of their rows yet."""
 
+    def _fresh_rows(self, blocks: Blocks) -> list[Any] | None:
+        """Row quantities that know nothing of their rows, for steps that can `settle` a block.
+
+        None where rows are not settled once more at the end of a fit.
+        """
+        return None
+
     @abstractmethod
     def _adopt(self, fit: Fit, blocks: Blocks) -> None:
         """Keep what the fit taught as attributes with a trailing underscore."""
@@ -162,7 +169,7 @@ class FactorModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         self
         """
         blocks = self._blocks(X, reset=True)
-        fit = self._optimise(blocks)
+        fit = self._with_settled_rows(self._optimise(blocks), blocks)
         self.history_ = fit.history
         self.n_iter_ = fit.n_iter
         self.converged_ = fit.converged
@@ -192,6 +199,14 @@ class FactorModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         if checkpoint is not None:
             checkpoint.remove()
         return fit
+
+    def _with_settled_rows(self, fit: Fit, blocks: Blocks) -> Fit:
+        """The fit with its rows where `transform` would put them."""
+        rows = self._fresh_rows(blocks)
+        if rows is None:
+            return fit
+        with workers(self.n_jobs, len(blocks)) as run:
+            return end_with_rows(self._steps(blocks), blocks, fit, rows, run)
 
     def _checkpoint(self, blocks: Blocks) -> Checkpoint | None:
         path = self.checkpoint
@@ -304,9 +319,13 @@ class FactorModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
             name = type(self).__name__
             return X.blocks(partial(check_values, kind=kind, binarize=binarize, name=name))
         values: Any = check_table(self, X, kind=kind, binarize=binarize, reset=reset)
-        if kind == "binary" and _is_faster_dense(values):
-            values = values.toarray()
+        values = self._store(values)
         return Blocks.cut(values, self._block_rows(values))
+
+    def _store(self, values: Any) -> Any:
+        """The checked table in the container that this model's passes are fastest on."""
+        is_dense = self.capabilities.table == "binary" and _is_faster_dense(values)
+        return values.toarray() if is_dense else values
 
     def _block_rows(self, values: Any) -> int | None:
         """Rows in a block, for a model whose passes want other blocks than dense work arrays do."""

@@ -35,6 +35,9 @@ _SHARDS = 32
 """Blocks are handed out in at most so many shards, and statistics added up within a shard first. A
 number of its own, not of the workers, so that the sums are the same wherever shards were done."""
 
+_RESTARTS = 50
+"""Times that a fit may settle its rows anew and go on: each gains, so few are needed."""
+
 
 def advancer(
     steps: Steps,
@@ -173,7 +176,91 @@ def settle_rows(
     max_iter: int,
     tol: float,
 ) -> list[Any]:
-    """Row quantities for a fixed state: the `transform` of every model fitted by optimisation."""
+    """Row quantities for a fixed state: the `transform` of every model fitted by optimisation.
+
+    Steps with a method ``settle(block, local, state)`` take each row to its own optimum, whatever
+    its company. Those of other models iterate over all rows until the objective has settled.
+    """
+    if hasattr(steps, "settle"):
+        parts = run(
+            partial(_settle_shard, steps, point.state),
+            in_runs(blocks, _SHARDS),
+            in_runs(point.local, _SHARDS),
+        )
+        return [local for part in parts for local in part]
+    return _iterate_rows(steps, blocks, point, run, max_iter=max_iter, tol=tol)
+
+
+def _iterate_rows(
+    steps: Steps, blocks: Blocks, point: Point, run: Run, *, max_iter: int, tol: float
+) -> list[Any]:
+    """Row quantities after steps over all rows at once, until the objective has settled."""
     advance = advancer(steps, blocks, run, frozen=True)
     monitor = Monitor(max_iter=max_iter, tol=tol)
     return exhaust(squarem(steps, advance, point, frozen=True), advance, monitor).local
+
+
+def _settle_shard(steps: Any, state: Any, blocks: Sequence[Block], local: list[Any]) -> list[Any]:
+    return [steps.settle(*pair, state) for pair in zip(blocks, local, strict=True)]
+
+
+def end_with_rows(steps: Any, blocks: Blocks, fit: Fit, rows: list[Any], run: Run) -> Fit:
+    """A fit whose rows have settled from `rows` on, so that `transform` gives the same."""
+    began = time.perf_counter()
+    local = settle_rows(steps, blocks, Point(fit.state, rows), run, max_iter=0, tol=0.0)
+    advance = advancer(steps, blocks, run, frozen=True)
+    _, objective, rebased = advance(Point(fit.state, local))
+    last = fit.history[-1]
+    row = {
+        **last,
+        "objective": objective,
+        "seconds": last["seconds"] + time.perf_counter() - began,
+        "what": "rows settled",
+        "rebased": rebased,
+    }
+    return fit._replace(local=local, objective=objective, history=[*fit.history, row])
+
+
+def restart_rows(
+    steps: Any, blocks: Blocks, fit: Fit, fresh: list[Any], run: Run, *, max_iter: int, tol: float
+) -> Fit:
+    """Settle the rows anew and go on from there, for as long as the objective gains by it.
+
+    For models whose rows have several optima: rows stay in the one they were in when the
+    components were still others. Three ways on are tried each time: from the best rows for these
+    components, from rows that knew nothing, and from what those become while the components wait.
+    The best one adds its end to the history.
+    """
+    advance = advancer(steps, blocks, run)
+    for _ in range(_RESTARTS):
+        unlearnt = Point(fit.state, fresh)
+        starts = [
+            settle_rows(steps, blocks, unlearnt, run, max_iter=max_iter, tol=tol),
+            _iterate_rows(steps, blocks, unlearnt, run, max_iter=max_iter, tol=tol),
+            fresh,
+        ]
+        trials = [
+            exhaust(
+                squarem(steps, advance, Point(fit.state, local)),
+                advance,
+                Monitor(max_iter=max_iter, tol=tol),
+            )
+            for local in starts
+        ]
+        best = max(trials, key=lambda trial: trial.objective)
+        if not best.objective > fit.objective + tol * abs(fit.objective):
+            return fit
+        fit = continued(fit, best, "rows restarted")
+    return fit
+
+
+def continued(fit: Fit, trial: Fit, what: str) -> Fit:
+    """A trial that began where a fit had ended, as one fit: the trial adds one row of history."""
+    last = trial.history[-1]
+    row = {
+        **last,
+        "iteration": fit.n_iter + trial.n_iter,
+        "seconds": fit.history[-1]["seconds"] + last["seconds"],
+        "what": what,
+    }
+    return trial._replace(history=[*fit.history, row], n_iter=fit.n_iter + trial.n_iter)

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 from falsezero.data.blocks import Blocks
 from falsezero.inference.accelerate import squarem
 from falsezero.inference.contract import Advance, Fit, Point, Run, Steps
-from falsezero.inference.engine import advancer, exhaust
+from falsezero.inference.engine import advancer, continued, exhaust
 from falsezero.inference.monitor import Monitor
 
 
@@ -39,7 +39,7 @@ def prune(
         best = max(trials, key=lambda trial: trial.objective, default=fit)
         if not best.objective > fit.objective:
             return fit
-        fit = _continued(fit, best)
+        fit = continued(fit, best, "component left out")
 
 
 def _trials(steps: Any, advance: Advance, fit: Fit, max_iter: int, tol: float) -> list[Fit]:
@@ -53,15 +53,3 @@ def _trials(steps: Any, advance: Advance, fit: Fit, max_iter: int, tol: float) -
         )
         for component in (in_use if len(in_use) > 1 else [])
     ]
-
-
-def _continued(fit: Fit, trial: Fit) -> Fit:
-    last = trial.history[-1]
-    row = {
-        **last,
-        "iteration": fit.n_iter + trial.n_iter,
-        "seconds": fit.history[-1]["seconds"] + last["seconds"],
-        "what": "component left out",
-    }
-    history = [*fit.history, row]
-    return trial._replace(history=history, n_iter=fit.n_iter + trial.n_iter)

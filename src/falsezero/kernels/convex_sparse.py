@@ -50,6 +50,41 @@ def visit(kind, indptr, indices, weights, columns, row_count, row_linear, made, 
 
 
 @jit(reassociate=True)
+def list_surface(kind, rows, indptr, indices, weights, ones, others, value, gradient, packed):
+    """Add what some listed cells contribute to value, slope and curvature of rows.
+
+    `ones` and `others` are F1' and (1 - F0)' (columns x components); `packed` collects upper
+    triangles of minus the second derivatives. `weights` holds the rows at the positions `rows` of
+    the list.
+    """
+    k = weights.shape[1]
+    for i in range(rows.shape[0]):
+        w, slope, curve = weights[i], gradient[i], packed[i]
+        total = 0.0
+        for entry in range(indptr[rows[i]], indptr[rows[i] + 1]):
+            f, g = ones[indices[entry]], others[indices[entry]]
+            p, q = 0.0, 0.0
+            for a in range(k):
+                p += w[a] * f[a]
+                q += w[a] * g[a]
+            total += q + 0.5 * q * q
+            inverse = 1.0 / p if kind == 0 else 1.0 / (1.0 - q) if kind == 1 else 0.0
+            if kind < 2:
+                total -= np.log(inverse)
+            of_one = inverse if kind == 0 else 0.0
+            of_zero = inverse if kind == 1 else 0.0
+            up, bend = 1.0 + q - of_zero, of_zero * of_zero - 1.0
+            at = 0
+            for a in range(k):
+                slope[a] += of_one * f[a] + up * g[a]
+                of_f, of_g = of_one * of_one * f[a], bend * g[a]
+                for b in range(a, k):
+                    curve[at] += of_f * f[b] + of_g * g[b]
+                    at += 1
+        value[i] += total
+
+
+@jit(reassociate=True)
 def take_back(indptr, indices, slopes, weights, linear):
     """Add what listed cells take back from a column's sums over all cells, at the rows' weights."""
     for n in range(weights.shape[0]):

@@ -41,3 +41,29 @@ def token_pass(indptr, indices, data, rates, columns, row_stat, column_stat):
                 stat[z] += share * column[z]
                 column_sum[z] += share * rate[z]
     return total
+
+
+@jit(reassociate=True)
+def token_surface(rows, indptr, indices, data, rates, columns, value, gradient, packed):
+    """Add sum of x log p, its slope and minus its second derivatives in the rates of some rows.
+
+    `rates` holds the rows at the positions `rows` of the table; `packed` collects upper triangles.
+    """
+    k = rates.shape[1]
+    for i in range(rows.shape[0]):
+        rate, slope, curve = rates[i], gradient[i], packed[i]
+        for j in range(indptr[rows[i]], indptr[rows[i] + 1]):
+            column = columns[indices[j]]
+            p = 0.0
+            for a in range(k):
+                p += rate[a] * column[a]
+            p = max(p, _TINY)
+            value[i] += data[j] * np.log(p)
+            share = data[j] / p
+            at = 0
+            for a in range(k):
+                slope[a] += share * column[a]
+                left = share * column[a] / p
+                for b in range(a, k):
+                    curve[at] += left * column[b]
+                    at += 1

@@ -10,6 +10,7 @@ from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.special import expit
 
 from falsezero.base.capabilities import Capabilities
 from falsezero.base.criteria import InformationCriteria
@@ -17,13 +18,16 @@ from falsezero.base.empirical_bayes import EmpiricalBayes
 from falsezero.base.estimator import FactorModel, Interval, StrOptions
 from falsezero.data.blocks import Block, Blocks
 from falsezero.inference import tree
+from falsezero.inference.climb import climb_rows, packed_products
 from falsezero.inference.contract import Fit, Point
 from falsezero.kernels.bernoulli_nmf import tanh_cells
-from falsezero.models.convex.family import NEARER, RowWeights
+from falsezero.models.convex.family import NEARER, RowWeights, uniform_rows
 
 __all__ = ["BernoulliNMF"]
 
 _FLOOR = 1e-12
+_STEEP = 300.0
+"""From here on tanh(u / 2) is 1 to the last bit, and sinh(u) squared still a number."""
 
 
 class Parts(NamedTuple):
@@ -89,6 +93,15 @@ class TanhSteps:
             stats.append(_Statistics(weights.T @ rise, weights.T @ fall, log_likelihood, mass))
         return RowWeights(np.concatenate(new)), tree.total(stats)
 
+    def settle(self, block: Block, local: RowWeights, state: Parts) -> RowWeights:
+        """Weights at their maximum, components fixed: a concave problem of each row."""
+        h, found = state.components.astype(float), []
+        for tile in block.tiles():
+            start = local.weights[tile.start - block.start :][: tile.shape[0]]
+            surface = _TanhSurface(tile.codes, h, self.shrinkage)
+            found.append(climb_rows(surface, start, low=_FLOOR))
+        return RowWeights(np.concatenate(found).astype(self.dtype))
+
     def global_step(self, stats: _Statistics, state: Parts, rng: Any) -> Parts:
         """Components times their numerators over their denominators."""
         return Parts(self._updated(state.components, stats.rise, stats.fall))
@@ -113,6 +126,27 @@ class TanhSteps:
             for t, r in zip(trial.local, reference.local, strict=True)
         ]
         return Point(Parts(components), rows)
+
+
+class _TanhSurface:
+    """Log likelihood of rows less shrinkage times the sum of their weights."""
+
+    def __init__(self, codes: np.ndarray, components: np.ndarray, shrinkage: float):
+        self.codes, self.components, self.shrinkage = codes, components, shrinkage
+        self.products = packed_products(components).T
+
+    def __call__(self, rows: np.ndarray, w: np.ndarray) -> tuple[np.ndarray, ...]:
+        codes = self.codes[rows]
+        u = np.clip(w @ self.components, _FLOOR, _STEEP)
+        p = np.tanh(u / 2)
+        log_zero = np.log(2.0) - np.logaddexp(0.0, u)
+        cells = np.where(codes == 1, np.log(p), np.where(codes == 0, log_zero, 0.0))
+        sine, odds = np.sinh(u), expit(u)
+        slope = np.where(codes == 1, 1 / sine, np.where(codes == 0, -odds, 0.0))
+        of_one, of_zero = np.cosh(u) / np.square(sine), odds * (1 - odds)
+        bend = np.where(codes == 1, of_one, np.where(codes == 0, of_zero, 0.0))
+        value = cells.sum(axis=1) - self.shrinkage * w.sum(axis=1)
+        return value, slope @ self.components.T - self.shrinkage, bend @ self.products
 
 
 def _cells(codes: np.ndarray, weights: np.ndarray, components: np.ndarray) -> Any:
@@ -164,8 +198,6 @@ class BernoulliNMF(InformationCriteria, EmpiricalBayes, FactorModel):
     (True, (1797, 4))
     """
 
-    # Multiplicative updates creep: rows are settled only when next to nothing moves any more.
-    _row_tol = 1e-12
     capabilities = Capabilities(
         table="binary",
         link="tanh",
@@ -212,12 +244,10 @@ class BernoulliNMF(InformationCriteria, EmpiricalBayes, FactorModel):
         return TanhSteps(self.n_components, blocks, self.shrinkage)
 
     def _start_rows(self, blocks: Blocks) -> Point:
-        share = 1.0 / self.n_components
-        rows = [
-            RowWeights(np.full((b.shape[0], self.n_components), share, blocks.dtype))
-            for b in blocks
-        ]
-        return Point(Parts(self.components_.astype(blocks.dtype)), rows)
+        return Point(Parts(self.components_.astype(blocks.dtype)), self._fresh_rows(blocks))
+
+    def _fresh_rows(self, blocks: Blocks) -> list[Any]:
+        return list(uniform_rows(blocks, self.n_components))
 
     def _adopt(self, fit: Fit, blocks: Blocks) -> None:
         weights = np.concatenate([part.weights for part in fit.local])

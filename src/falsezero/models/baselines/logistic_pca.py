@@ -19,6 +19,7 @@ from falsezero.base.empirical_bayes import EmpiricalBayes
 from falsezero.base.estimator import FactorModel, Interval, StrOptions
 from falsezero.data.blocks import UNOBSERVED, Block, Blocks
 from falsezero.inference import tree
+from falsezero.inference.climb import add_to_diagonal, climb_rows, packed_products
 from falsezero.inference.contract import Fit, Point
 from falsezero.kernels.logistic import logistic_cells, solve_many
 from falsezero.models.convex.family import RowWeights
@@ -116,6 +117,15 @@ class LogisticSteps:
         squares = float(np.square(weights).sum())
         return new, _Statistics(gram, target.T @ wide, log_likelihood, squares)
 
+    def settle(self, block: Block, local: RowWeights, state: Loadings) -> RowWeights:
+        """Weights at their maximum, loadings fixed: a small logistic regression a row."""
+        found = []
+        for tile in block.tiles():
+            start = local.weights[tile.start - block.start :][: tile.shape[0]]
+            surface = _LogisticSurface(tile.codes, state, self.ridge)
+            found.append(climb_rows(surface, start, low=None))
+        return RowWeights(np.concatenate(found))
+
     def global_step(self, stats: _Statistics, state: Loadings, rng: Any) -> Loadings:
         """New loadings and bias of every column."""
         right = stats.right.copy()
@@ -143,6 +153,26 @@ class LogisticSteps:
     def _centred(self, block: Block) -> np.ndarray:
         codes = block.codes
         return np.where(codes == UNOBSERVED, 0.0, (codes == 1) - self.column_mean)
+
+
+class _LogisticSurface:
+    """Log likelihood of rows less ridge |w|^2 / 2."""
+
+    def __init__(self, codes: np.ndarray, state: Loadings, ridge: float):
+        self.codes, self.state, self.ridge = codes, state, ridge
+        self.products = packed_products(state.components).T
+
+    def __call__(self, rows: np.ndarray, w: np.ndarray) -> tuple[np.ndarray, ...]:
+        codes, v = self.codes[rows], self.state.components
+        theta = w @ v + self.state.bias
+        sign = np.where(codes == 1, 1.0, -1.0)
+        cells = np.where(codes == 2, 0.0, -np.logaddexp(0.0, -sign * theta))
+        value = cells.sum(axis=1) - 0.5 * self.ridge * np.square(w).sum(axis=1)
+        p = expit(theta)
+        miss = np.where(codes == 2, 0.0, (codes == 1) - p)
+        bend = np.where(codes == 2, 0.0, p * (1 - p)) @ self.products
+        add_to_diagonal(bend, self.ridge, w.shape[1])
+        return value, miss @ v.T - self.ridge * w, bend
 
 
 def _orthonormal(basis: np.ndarray, rng: np.random.Generator) -> np.ndarray:
@@ -248,8 +278,10 @@ class LogisticPCA(InformationCriteria, EmpiricalBayes, FactorModel):
 
     def _start_rows(self, blocks: Blocks) -> Point:
         state = Loadings(self.components_.astype(float), self.bias_.astype(float))
-        rows = [RowWeights(np.zeros((b.shape[0], self.n_components))) for b in blocks]
-        return Point(state, rows)
+        return Point(state, self._fresh_rows(blocks))
+
+    def _fresh_rows(self, blocks: Blocks) -> list[Any]:
+        return [RowWeights(np.zeros((b.shape[0], self.n_components))) for b in blocks]
 
     def _adopt(self, fit: Fit, blocks: Blocks) -> None:
         weights = np.concatenate([part.weights for part in fit.local])

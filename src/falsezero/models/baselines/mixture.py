@@ -67,7 +67,7 @@ class MixtureSteps:
         self, block: Block, local: RowWeights, state: Mixture, rng: Any
     ) -> tuple[RowWeights, MixtureStatistics]:
         """Responsibilities of the rows of a block by Bayes' rule."""
-        weights, evidence = _by_bayes(self.log_joint(block, state))
+        weights, evidence = by_bayes(self.log_joint(block, state))
         values, missing = self.counts(block, weights, state)
         stats = MixtureStatistics(values, missing, weights.sum(axis=0), float(evidence.sum()))
         return RowWeights(weights), stats
@@ -93,7 +93,7 @@ class MixtureSteps:
         return shares / shares.sum()
 
 
-def _by_bayes(log_joint: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def by_bayes(log_joint: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Responsibilities and log evidence of each row, in half the time of scipy's logsumexp."""
     highest = log_joint.max(axis=1, keepdims=True)
     weights = np.exp(log_joint - highest)
@@ -125,7 +125,7 @@ class MixtureModel(InformationCriteria, FactorModel):
         """
         blocks = self._blocks(X, reset=False)
         steps, state = self._steps(blocks), self._state(blocks)
-        return np.concatenate([_by_bayes(steps.log_joint(b, state))[1].ravel() for b in blocks])
+        return np.concatenate([by_bayes(steps.log_joint(b, state))[1].ravel() for b in blocks])
 
     def bic(self) -> float:
         """Schwarz's criterion of the fit, -2 L + P log(rows); smaller is better.
@@ -158,14 +158,14 @@ class MixtureModel(InformationCriteria, FactorModel):
     def _settle(self, blocks: Blocks) -> np.ndarray:
         """Responsibilities depend on nothing but the state: one pass settles them."""
         steps, state = self._steps(blocks), self._state(blocks)
-        return np.concatenate([_by_bayes(steps.log_joint(b, state))[0] for b in blocks])
+        return np.concatenate([by_bayes(steps.log_joint(b, state))[0] for b in blocks])
 
     def _adopt(self, fit: Fit, blocks: Blocks) -> None:
         order = np.argsort(-fit.state.proportions, kind="stable")
         self.proportions_ = fit.state.proportions[order]
         self.components_ = fit.state.components[order]
         steps, state = self._steps(blocks), self._state(blocks)
-        pairs = [_by_bayes(steps.log_joint(b, state)) for b in blocks]
+        pairs = [by_bayes(steps.log_joint(b, state)) for b in blocks]
         self.row_weights_ = np.concatenate([weights for weights, _ in pairs])
         self.log_likelihood_ = float(sum(evidence.sum() for _, evidence in pairs))
         self.n_observed_ = blocks.n_observed

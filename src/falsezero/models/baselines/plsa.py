@@ -18,8 +18,9 @@ from falsezero.base.criteria import InformationCriteria, sparse_block_rows
 from falsezero.base.estimator import FactorModel, StrOptions, spawn_seeds
 from falsezero.data.blocks import Block, Blocks
 from falsezero.data.table import Table
+from falsezero.inference.climb import climb_rows
 from falsezero.inference.contract import Fit, Point
-from falsezero.kernels.tokens import token_pass
+from falsezero.kernels.tokens import token_pass, token_surface
 from falsezero.models.convex.family import NEARER, RowWeights
 
 __all__ = ["PLSA"]
@@ -97,6 +98,11 @@ class TokenSteps:
         stats = _Statistics(column_stat, log_likelihood - float(expected.sum(dtype=float)))
         return RowWeights(rates * row_stat), stats
 
+    def settle(self, block: Block, local: RowWeights, state: Aspects) -> RowWeights:
+        """Rates at their maximum, components fixed: a concave problem of each row."""
+        surface = _TokenSurface(block, state.columns.astype(float))
+        return RowWeights(climb_rows(surface, local.weights).astype(self.dtype))
+
     def global_step(self, stats: _Statistics, state: Aspects, rng: Any) -> Aspects:
         """The share of a component's tokens that each column has."""
         tokens = state.columns * stats.columns
@@ -117,6 +123,26 @@ class TokenSteps:
             for t, r in zip(trial.local, reference.local, strict=True)
         ]
         return Point(Aspects(columns / columns.sum(axis=0)), rows)
+
+
+class _TokenSurface:
+    """Poisson log likelihood of the observed cells of rows, given their rates."""
+
+    def __init__(self, block: Block, columns: np.ndarray):
+        self.csr, self.columns = block.csr, columns
+        self.seen = np.tile(columns.sum(axis=0), (block.shape[0], 1))
+        if block.missing_csr is not None:
+            self.seen -= np.asarray(block.missing_csr.astype(float) @ columns)
+
+    def __call__(self, rows: np.ndarray, rates: np.ndarray) -> tuple[np.ndarray, ...]:
+        k, seen = rates.shape[1], self.seen[rows]
+        value, gradient = -(seen * rates).sum(axis=1), -seen
+        packed = np.zeros((len(rows), k * (k + 1) // 2))
+        csr = self.csr
+        token_surface(
+            rows, csr.indptr, csr.indices, csr.data, rates, self.columns, value, gradient, packed
+        )
+        return value, gradient, packed
 
 
 def _totals(block: Block) -> np.ndarray:
@@ -210,12 +236,11 @@ class PLSA(InformationCriteria, FactorModel):
 
     def _start_rows(self, blocks: Blocks) -> Point:
         columns = np.ascontiguousarray(self.components_.T, dtype=blocks.dtype)
-        share = 1.0 / self.n_components
-        rows = [
-            RowWeights(np.outer(_totals(b), np.full(self.n_components, share)).astype(blocks.dtype))
-            for b in blocks
-        ]
-        return Point(Aspects(columns), rows)
+        return Point(Aspects(columns), self._fresh_rows(blocks))
+
+    def _fresh_rows(self, blocks: Blocks) -> list[Any]:
+        shares = np.full(self.n_components, 1.0 / self.n_components)
+        return [RowWeights(np.outer(_totals(b), shares).astype(blocks.dtype)) for b in blocks]
 
     def _adopt(self, fit: Fit, blocks: Blocks) -> None:
         rates = np.concatenate([part.weights for part in fit.local])

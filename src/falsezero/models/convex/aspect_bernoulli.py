@@ -26,13 +26,13 @@ from falsezero.models.convex.family import (
     cut_rows,
     floor_of,
     fused_pass,
-    is_worth_sparse,
     log_likelihood,
     normalise_rows,
     renewed_rows,
     uniform_rows,
     within,
 )
+from falsezero.models.convex.rows import settled_weights
 from falsezero.models.convex.series import series_log_likelihood
 from falsezero.models.convex.sparse import SparseSteps
 
@@ -95,6 +95,12 @@ class ExactSteps:
         log_prior = share * float(np.log(w).sum()) if share else 0.0
         new = renewed_rows(block, w, row_stat, share)
         return RowWeights(new), _Statistics(ones, zeros, log_likelihood, log_prior)
+
+    def settle(self, block: Block, local: RowWeights, state: Components) -> RowWeights:
+        """Weights at their maximum, components fixed: `transform`, and the end of a fit."""
+        share = self.prior / self.n_components
+        weights = settled_weights(block, local.weights, state.components, share=share)
+        return RowWeights(normalise_rows(weights.astype(local.weights.dtype)))
 
     def global_step(self, stats: _Statistics, state: Components, rng: Any) -> Components:
         """Eqs. 10-11: the share of ones among what each component is responsible for."""
@@ -236,17 +242,18 @@ class AspectBernoulli(InformationCriteria, ConvexModel):
 
     def _steps(self, blocks: Blocks) -> ExactSteps | SparseSteps:
         exact = ExactSteps(self.n_components, blocks, self.prior)
-        if self.solver == "sparse" or (self.solver == "auto" and is_worth_sparse(blocks)):
-            return SparseSteps(exact)
-        return exact
+        return SparseSteps(exact) if self._is_sparse(blocks) else exact
+
+    def _fresh_rows(self, blocks: Blocks) -> list[Any]:
+        rows = uniform_rows(blocks, self.n_components)
+        return SparseSteps.cold(rows) if self._is_sparse(blocks) else rows
 
     def _start_rows(self, blocks: Blocks) -> Point:
-        rows = uniform_rows(blocks, self.n_components)
-        steps = self._steps(blocks)
-        if isinstance(steps, SparseSteps):
-            return Point(Components(self.components_.astype(float)), steps.cold(rows))
         # Rows may come in single precision to a model that was fitted in double.
-        return Point(steps.clip(self.components_.astype(blocks.dtype)), rows)
+        dtype = float if self._is_sparse(blocks) else blocks.dtype
+        floor = floor_of(dtype)
+        components = np.clip(self.components_.astype(dtype), floor, 1 - floor)
+        return Point(Components(components), self._fresh_rows(blocks))
 
     def _adopt(self, fit: Fit, blocks: Blocks) -> None:
         weights = np.concatenate([part.weights for part in fit.local])

@@ -19,8 +19,9 @@ from falsezero.base.capabilities import Capabilities
 from falsezero.base.estimator import Interval, StrOptions
 from falsezero.data.blocks import Blocks
 from falsezero.inference.contract import Fit, Point, Steps
+from falsezero.inference.engine import restart_rows
 from falsezero.inference.prune import prune
-from falsezero.models.convex.family import ConvexModel, is_worth_sparse, uniform_rows
+from falsezero.models.convex.family import ConvexModel
 from falsezero.models.convex.variational import EXTINCT_CELLS, VariationalBayes, VariationalEM
 from falsezero.models.convex.variational_sparse import (
     SparseBayes,
@@ -186,8 +187,7 @@ class BinaryICA(ConvexModel):
         return None if sparse.issparse(values) else max(64, _BLOCK_CELLS // values.shape[1])
 
     def _steps(self, blocks: Blocks) -> Steps:
-        is_sparse = self.solver == "sparse" or (self.solver == "auto" and is_worth_sparse(blocks))
-        return self._variational(blocks, is_sparse)
+        return self._variational(blocks, self._is_sparse(blocks))
 
     def _variational(self, blocks: Blocks, is_sparse: bool) -> Any:
         shapes = (self.alpha0, self.beta0)
@@ -199,17 +199,25 @@ class BinaryICA(ConvexModel):
 
     def _optimise(self, blocks: Blocks) -> Fit:
         fit = super()._optimise(blocks)
-        if not self.prune:
-            return fit
         steps: Any = self._steps(blocks)
+        options: dict[str, Any] = {"max_iter": self.max_iter, "tol": self.tol}
         with workers(self.n_jobs, len(blocks)) as run:
-            return prune(steps, blocks, fit, run, max_iter=self.max_iter, tol=self.tol)
+            if self.prune:
+                fit = prune(steps, blocks, fit, run, **options)
+            if fit.converged and getattr(steps, "is_rugged", False):
+                fit = restart_rows(steps, blocks, fit, self._fresh_rows(blocks), run, **options)
+            return fit
 
     def _start_rows(self, blocks: Blocks) -> Point:
         steps: Any = self._steps(blocks)
         ones, zeros = self.alpha_ - self.alpha0, self.beta_ - self.beta0
-        uniform = np.concatenate([part.weights for part in uniform_rows(blocks, len(ones))])
-        return Point(steps.sources(ones, zeros), steps.rows(uniform, blocks))
+        return Point(steps.sources(ones, zeros), self._fresh_rows(blocks))
+
+    def _fresh_rows(self, blocks: Blocks) -> list[Any]:
+        steps: Any = self._steps(blocks)
+        return steps.rows(
+            np.full((blocks.shape[0], self.n_components), 1 / self.n_components), blocks
+        )
 
     def _weights(self, local: Any) -> np.ndarray:
         if self.inference == "em":

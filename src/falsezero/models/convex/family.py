@@ -11,6 +11,7 @@ from falsezero.base.capabilities import Capabilities
 from falsezero.base.empirical_bayes import EmpiricalBayes
 from falsezero.base.estimator import FactorModel
 from falsezero.data.blocks import UNOBSERVED, Block, Blocks
+from falsezero.inference.contract import Fit
 from falsezero.kernels.convex import (
     ConvexStatistics,
     convex_log_likelihood,
@@ -21,6 +22,10 @@ from falsezero.kernels.convex import (
 NEARER = 0.3
 """A stride may take a probability this much nearer to 0 or 1 than plain steps did, not further:
 multiplicative updates cannot leave the edge again."""
+
+
+_LARGE, _FEW = 4_000_000, 0.04
+"""Cells from which on, and share of ones up to which, the sparse solver is chosen."""
 
 
 class RowWeights(NamedTuple):
@@ -130,6 +135,29 @@ class ConvexModel(EmpiricalBayes, FactorModel):
         distributed=True,
     )
 
+    solver: str
+
+    def _optimise(self, blocks: Blocks) -> Fit:
+        worth = self.solver == "auto" and is_worth_sparse(blocks.shape, blocks.nnz)
+        self.solver_ = "sparse" if worth or self.solver == "sparse" else "exact"
+        return super()._optimise(blocks)
+
+    def _is_sparse(self, blocks: Blocks) -> bool:
+        """Whether plain zeros are left unvisited: settled by the training table, for all rows."""
+        return self.solver_ == "sparse"
+
+    def _store(self, values: Any) -> Any:
+        """A container chosen by what the table holds, so that every container gets one answer."""
+        cells = values.shape[0] * values.shape[1]
+        if sparse.issparse(values):
+            thin = self.solver == "sparse" or is_worth_sparse(values.shape, values.nnz)
+            return values if thin or cells > 2 * _LARGE else values.toarray()
+        if self.solver == "exact" or (self.solver == "auto" and cells <= _LARGE):
+            return values
+        n_ones = np.count_nonzero(values > 0)
+        thin = self.solver == "sparse" or is_worth_sparse(values.shape, n_ones)
+        return sparse.csr_array(values) if thin else values
+
     def _weights(self, local: Any) -> np.ndarray:
         return local.weights
 
@@ -157,8 +185,7 @@ class ConvexModel(EmpiricalBayes, FactorModel):
         return np.where(codes == UNOBSERVED, np.nan, posterior)
 
 
-def is_worth_sparse(blocks: Blocks) -> bool:
+def is_worth_sparse(shape: tuple[int, int], n_ones: int) -> bool:
     """Whether the sparse solver is likely to win: few ones, and a table too large to toy with."""
-    cells = blocks.shape[0] * blocks.shape[1]
-    is_sparse = all(sparse.issparse(block.values) for block in blocks)
-    return is_sparse and cells > 4_000_000 and blocks.nnz < 0.04 * cells
+    cells = shape[0] * shape[1]
+    return cells > _LARGE and n_ones < _FEW * cells

@@ -15,6 +15,7 @@ from falsezero.data.blocks import Block, Blocks
 from falsezero.inference.contract import Point
 from falsezero.kernels.convex import ConvexStatistics
 from falsezero.kernels.dirichlet import dirichlet_factors
+from falsezero.kernels.row_bayes import settle_dense
 from falsezero.models.convex.family import (
     NEARER,
     cut_rows,
@@ -23,6 +24,10 @@ from falsezero.models.convex.family import (
     normalise_rows,
     renewed_rows,
 )
+from falsezero.models.convex.rows import settled_weights
+
+ROW_TOL = 1e-8
+"""A row has settled when its counts are so near their limit, as a share of its cells."""
 
 EXTINCT_CELLS = 1.0
 """A component that explains less than so many cells has fallen back to its prior."""
@@ -122,6 +127,11 @@ class VariationalEM:
         """Eq. 12."""
         return local._replace(weights=renewed_rows(block, weights, seen.row_stat))
 
+    def settle(self, block: Block, local: Any, state: Sources) -> Any:
+        """Rows at their maximum, sources fixed: `transform`, and the end of a fit."""
+        weights = settled_weights(block, local.weights, state.ones, state.zeros)
+        return local._replace(weights=normalise_rows(weights.astype(local.weights.dtype)))
+
     def global_step(self, stats: Any, state: Sources, rng: Any) -> Sources:
         """Eqs. 10-11."""
         return self.sources(state.ones * stats.ones, state.zeros * stats.zeros)
@@ -203,6 +213,22 @@ class VariationalBayes(VariationalEM):
     ) -> RowCounts:
         """Eq. B.5."""
         return local._replace(counts=self.gamma0 + weights * seen.row_stat)
+
+    @property
+    def is_rugged(self) -> bool:
+        """Whether a row may have several optima: a Dirichlet below 1 favours the corners."""
+        return self.gamma0 < 1
+
+    def settle(self, block: Block, local: RowCounts, state: Sources) -> RowCounts:
+        """Counts at the best optimum found, sources fixed."""
+        counts = local.counts.astype(float)
+        ones, zeros = state.ones.astype(float), state.zeros.astype(float)
+        for tile in block.tiles():
+            here = counts[tile.start - block.start :][: tile.shape[0]]
+            settle_dense(
+                tile.codes, ones, zeros, here, self.gamma0, self.floor, self.is_rugged, ROW_TOL
+            )
+        return local._replace(counts=counts.astype(local.counts.dtype))
 
     def rows_without(self, local: RowCounts, component: int, others: list[int]) -> RowCounts:
         """Counts without one component."""

@@ -25,11 +25,14 @@ import numpy as np
 from falsezero.data.blocks import Block, Blocks
 from falsezero.inference import tree
 from falsezero.inference.contract import Point, Run
+from falsezero.kernels.convex_sparse import HOT_ZEROS, MISSING, ONES
+from falsezero.kernels.row_bayes import settle_sparse
 from falsezero.kernels.variational_sparse import visit_cells
-from falsezero.models.convex.family import floor_of
+from falsezero.models.convex.family import floor_of, normalise_rows
+from falsezero.models.convex.hot import find_hot, listed_cells
+from falsezero.models.convex.rows import ROUNDS, has_same_hot, settled_sparse_weights
 from falsezero.models.convex.series import SeriesSum, series_log_likelihood
-from falsezero.models.convex.sparse import find_hot, listed_cells
-from falsezero.models.convex.variational import Sources, VariationalBayes, VariationalEM
+from falsezero.models.convex.variational import ROW_TOL, Sources, VariationalBayes, VariationalEM
 
 
 class SparseWeights(NamedTuple):
@@ -121,6 +124,12 @@ class SparseEM(_SparseZeros, VariationalEM):
 
     local_type = SparseWeights
 
+    def settle(self, block: Block, local: SparseWeights, state: Sources) -> SparseWeights:
+        """Row weights at the maximum of the same surrogate, sources fixed."""
+        others = 1.0 - state.zeros
+        local = settled_sparse_weights(block, local, state.ones, others, 0.0)
+        return local._replace(weights=normalise_rows(local.weights))
+
     def renew_rows_from(self, block: Block, local: SparseWeights, cells: np.ndarray) -> Any:
         """Eq. 12 from expected counts."""
         seen = block.observed[:, None] > 0
@@ -133,9 +142,40 @@ class SparseBayes(_SparseZeros, VariationalBayes):
 
     local_type = SparseCounts
 
+    def settle(self, block: Block, local: SparseCounts, state: Sources) -> SparseCounts:
+        """Counts at the best optimum found, sources fixed, until the visited zeros stay put."""
+        others = 1.0 - state.zeros
+        columns = np.ascontiguousarray(state.ones.T), np.ascontiguousarray(others.T)
+        sums = others.sum(axis=1), others @ others.T
+        is_rugged = self.is_rugged
+        for _ in range(ROUNDS):
+            share = self.row_factors(local)[0]
+            hot = find_hot(block, share / share.sum(axis=1, keepdims=True), others)
+            is_same = has_same_hot(local, hot)
+            local = local._replace(**hot, counts=local.counts.copy())
+            starts, index = _patterns(block, local)
+            most = int(sum(np.diff(start) for start in starts).max(initial=0))
+            settle_sparse(
+                starts, index, *columns, *sums, local.counts, self.gamma0, self.floor,
+                is_rugged, ROW_TOL, most,
+            )  # fmt: skip
+            if is_same:
+                break
+            is_rugged = False
+        return local
+
     def renew_rows_from(self, block: Block, local: SparseCounts, cells: np.ndarray) -> Any:
         """Eq. B.5 from expected counts."""
         return local._replace(counts=self.gamma0 + cells)
+
+
+def _patterns(block: Block, local: Any) -> tuple[tuple[np.ndarray, ...], tuple[np.ndarray, ...]]:
+    """Ones, visited zeros and cells not observed as CSR patterns of one integer type."""
+    found = {kind: (start, index) for kind, start, index in listed_cells(block, local)}
+    nothing = np.zeros(block.shape[0] + 1), np.empty(0)
+    lists = [found.get(kind, nothing) for kind in (ONES, HOT_ZEROS, MISSING)]
+    starts = tuple(np.asarray(start, np.int64) for start, _ in lists)
+    return starts, tuple(np.asarray(index, np.int64) for _, index in lists)
 
 
 def exact_bound(exact: VariationalEM, blocks: Blocks, point: Point) -> float:

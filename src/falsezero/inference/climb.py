@@ -1,0 +1,118 @@
+"""Rows that settle by themselves: Newton's method on many small concave problems at once.
+
+With the components fixed, the rows of a model are problems of their own, and in most models
+concave ones. Each row is taken to its maximum and left alone once it is there, so that what a row
+gets does not depend on the rows that happen to be in its company.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from falsezero.kernels.row_newton import newton_directions
+
+Surface = Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray, np.ndarray]]
+"""Value, gradient and minus the second derivatives (upper triangles, row by row) of some rows,
+given their positions and weights."""
+
+ROW_GAIN = 1e-10
+"""A row has settled when Newton's method promises it less than so many nats."""
+
+_MOST_STEPS = 200
+_ENOUGH = 1e-4
+_SHORTEST = 1e-12
+
+
+def climb_rows(
+    surface: Surface,
+    start: np.ndarray,
+    *,
+    adds_up: bool = False,
+    low: float | None = 0.0,
+    is_open: bool = False,
+    gain: float = ROW_GAIN,
+) -> np.ndarray:
+    """Weights that maximise a concave function in each row, from `start`.
+
+    Parameters
+    ----------
+    surface : callable
+        See `Surface`.
+    start : array (rows, components)
+        Weights to begin with.
+    adds_up : bool
+        Whether the sum of a row's weights stays what it is (weights on the simplex).
+    low : float or None
+        Smallest weight; None for any real number.
+    is_open : bool
+        Whether the function falls to minus infinity at `low`, so that no step may reach it.
+    gain : float
+        Rows stop where the next step promises less.
+    """
+    weights = np.array(start, dtype=float)
+    active = np.arange(len(weights))
+    step = np.zeros_like(weights)
+    promised = np.zeros(len(weights))
+    value, gradient, packed = surface(active, weights)
+    is_new = np.ones(len(weights), dtype=bool)
+    for _ in range(_MOST_STEPS):
+        here = weights[active]
+        if is_new.any():
+            promised[is_new] = _directions(
+                here[is_new], gradient[is_new], packed[is_new], adds_up, low, is_open, step, is_new
+            )
+        keep = (promised > gain) & (np.abs(step).max(axis=1, initial=0.0) > _SHORTEST)
+        active, here, value, gradient, packed, step, promised = (
+            part[keep] for part in (active, here, value, gradient, packed, step, promised)
+        )
+        if not len(active):
+            break
+        trial = here + step if low is None else np.maximum(here + step, low)
+        new_value, new_gradient, new_packed = surface(active, trial)
+        # Rounding hides gains below some 1e-12 of the value.
+        slack = 1e-12 * (1 + np.abs(value))
+        is_new = new_value >= value + _ENOUGH * promised - slack
+        weights[active[is_new]] = trial[is_new]
+        value = np.where(is_new, new_value, value)
+        gradient[is_new], packed[is_new] = new_gradient[is_new], new_packed[is_new]
+        step[~is_new] *= 0.5
+        promised[~is_new] *= 0.5
+    return weights
+
+
+def _directions(
+    weights: np.ndarray,
+    gradient: np.ndarray,
+    packed: np.ndarray,
+    adds_up: bool,
+    low: float | None,
+    is_open: bool,
+    step: np.ndarray,
+    where: np.ndarray,
+) -> np.ndarray:
+    """Newton steps of some rows, written into `step`; returns what they promise."""
+    if low is None:
+        bound = np.full_like(weights, -np.inf)
+    elif is_open:
+        bound = low + 0.1 * (weights - low)
+    else:
+        bound = np.full_like(weights, low)
+    found = np.empty_like(weights)
+    promised = newton_directions(weights, bound, gradient, packed, adds_up, found)
+    step[where] = found
+    return promised
+
+
+def packed_products(columns: np.ndarray) -> np.ndarray:
+    """Products of all pairs of rows of a matrix, as the upper triangle lists them."""
+    first, second = np.triu_indices(len(columns))
+    return columns[first] * columns[second]
+
+
+def add_to_diagonal(packed: np.ndarray, values: Any, n_components: int) -> None:
+    """Add to the diagonals of packed upper triangles, in place."""
+    sizes = np.arange(n_components, 0, -1)
+    packed[:, np.concatenate([[0], np.cumsum(sizes)[:-1]])] += values
