@@ -5,7 +5,7 @@ from tests.reference import convex as slow
 
 from falsezero.data.blocks import Blocks
 from falsezero.kernels import convex_sparse as kernel
-from falsezero.models.convex import sparse as sparse_solver
+from falsezero.models.convex import hot as sparse_solver
 from falsezero.models.convex.aspect_bernoulli import ExactSteps
 from falsezero.models.convex.family import Components, RowWeights
 from falsezero.models.convex.sparse import SparseSteps

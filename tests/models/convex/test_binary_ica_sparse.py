@@ -63,7 +63,7 @@ def test_a_step_is_nearly_the_exact_step(inference, scattered):
 
 
 def test_visiting_every_zero_is_exact(scattered, monkeypatch):
-    monkeypatch.setattr("falsezero.models.convex.sparse.HOT", 0.0)
+    monkeypatch.setattr("falsezero.models.convex.hot.HOT", 0.0)
     blocks = Blocks.cut(scattered, block_rows=128)
     for exact, steps in ((make(blocks) for make in pair) for pair in PAIRS.values()):
         point = Point(*steps.init(blocks, np.random.default_rng(0)))

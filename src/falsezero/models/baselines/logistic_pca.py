@@ -11,7 +11,7 @@ from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.special import logit
+from scipy.special import expit, logit
 
 from falsezero.base.capabilities import Capabilities
 from falsezero.base.criteria import InformationCriteria
