@@ -36,6 +36,7 @@ _HOMES = {
     "falsezero.models.convex.aspect_bernoulli": ["AspectBernoulli"],
     "falsezero.models.discrete_pca.discrete_pca": ["DiscretePCA"],
     "falsezero.models.convex.binary_ica": ["BinaryICA"],
+    "falsezero.models.convex.repeated_looks": ["RepeatedLooks"],
     "falsezero.analysis.evidence": ["log_evidence"],
     "falsezero.analysis.diagnostics": ["diagnose", "to_datatree"],
     "falsezero.analysis.ordering": ["order_by_component", "ternary_coordinates"],

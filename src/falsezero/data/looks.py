@@ -318,7 +318,9 @@ def as_looks(obj: Any, **named: Any) -> Looks:
 
 def is_looks(obj: Any) -> bool:
     """Whether an object holds repeated looks rather than one table."""
-    return isinstance(obj, Looks) or np.ndim(obj) == 3
+    if isinstance(obj, list | tuple):
+        return np.ndim(obj) == 3
+    return isinstance(obj, Looks) or getattr(obj, "ndim", None) == 3
 
 
 def _coordinates(obj: Any) -> dict[str, Any]:

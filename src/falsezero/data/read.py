@@ -140,7 +140,7 @@ def read(
         encoding=encoding,
     )
     if look is not None or holds_looks(path):
-        visits = {"look": look, "observer": observer, "variables": variables}
+        visits: dict[str, Any] = {"look": look, "observer": observer, "variables": variables}
         return read_looks(path, options, surveyed=surveyed, binarize=binarize, name=name, **visits)
     if observer is not None or variables:
         raise DataError("observer= and variables= describe looks; name their column with look=.")

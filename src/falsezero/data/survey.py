@@ -89,7 +89,12 @@ def read_looks(
         with np.load(file, allow_pickle=False) as archive:
             return Looks.from_arrays(dict(archive), str(file), name)
     text = TextFile(file, options.delimiter, options.encoding, True, options.skip, options.marks)
-    labels = {"row": options.row, "column": options.column, "value": options.value, "look": look}
+    labels: dict[str, Any] = {
+        "row": options.row,
+        "column": options.column,
+        "value": options.value,
+        "look": look,
+    }
     took_place = None if surveyed is None else listing_of(surveyed)
     return looks_from(listing_of(file, text), surveyed=took_place, name=name, **labels, **named)
 

@@ -26,6 +26,7 @@ from falsezero.datasets._loaders import (
     load_usps,
     load_wikipedia_sample,
 )
+from falsezero.datasets._looks import SimulatedLooks, make_looks
 from falsezero.datasets._newsgroups4 import load_newsgroups4, load_newsgroups4_documents
 from falsezero.datasets._repeated import load_bluebirds, load_hubbard_brook, load_swiss_birds
 from falsezero.datasets._sparse import SparseSimulated, make_sparse_aspect_bernoulli
@@ -37,6 +38,7 @@ __all__ = [
     "DatasetNotFoundError",
     "NoisyOrImages",
     "Simulated",
+    "SimulatedLooks",
     "SparseSimulated",
     "load_associated_press",
     "load_bluebirds",
@@ -64,6 +66,7 @@ __all__ = [
     "load_wikipedia_sample",
     "make_aspect_bernoulli",
     "make_digits_demo",
+    "make_looks",
     "make_noisy_or_images",
     "make_sparse_aspect_bernoulli",
 ]

@@ -8,6 +8,7 @@ from typing import Any
 MODELS = {
     "aspect-bernoulli": "falsezero.models.convex.aspect_bernoulli:AspectBernoulli",
     "binary-ica": "falsezero.models.convex.binary_ica:BinaryICA",
+    "repeated-looks": "falsezero.models.convex.repeated_looks:RepeatedLooks",
     "noisy-or": "falsezero.models.noisy_or.noisy_or:NoisyOr",
     "bmf": "falsezero.models.bmf.binary_matrix_factorization:BinaryMatrixFactorization",
     "discrete-pca": "falsezero.models.discrete_pca.discrete_pca:DiscretePCA",

@@ -1,0 +1,159 @@
+"""Repeated looks as the engine sees them: row blocks, each cell with a pattern of looks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from falsezero.data.blocks import Blocks
+from falsezero.data.looks import Looks
+
+__all__ = ["LookBlock", "LookBlocks", "Patterns"]
+
+_BLOCK_LOOKS = 131072
+_MANY_PATTERNS = 512
+
+
+class Patterns(NamedTuple):
+    """Looks that cells may have had: ones and tries, patterns x looks x columns (or x 1).
+
+    `design` holds the variables of each look, patterns x looks x terms, the first of them 1;
+    `observers` says who made it, patterns x looks, -1 for nobody in particular.
+    """
+
+    ones: np.ndarray
+    tries: np.ndarray
+    design: np.ndarray
+    observers: np.ndarray
+
+
+@dataclass(frozen=True)
+class LookBlock:
+    """Some consecutive rows. `codes` has each cell's pattern, or one column where rows differ."""
+
+    start: int
+    codes: np.ndarray
+    patterns: Patterns
+    n_columns: int
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns of the block."""
+        return len(self.codes), self.n_columns
+
+    @property
+    def rows(self) -> slice:
+        """Where the block's rows lie among all rows."""
+        return slice(self.start, self.start + len(self.codes))
+
+    @property
+    def arrays(self) -> list[np.ndarray]:
+        """All that the block holds, as plain arrays."""
+        return [self.codes, *self.patterns]
+
+    def cells(self, by_pattern: np.ndarray) -> np.ndarray:
+        """Something known of each pattern and column, for every cell."""
+        if self.codes.shape[1] == 1 and self.n_columns > 1:
+            return by_pattern[self.codes[:, 0]]
+        wide = np.broadcast_to(
+            by_pattern, (by_pattern.shape[0], self.n_columns, *by_pattern.shape[2:])
+        )
+        return wide[self.codes, np.arange(self.n_columns)]
+
+    @cached_property
+    def is_observed(self) -> np.ndarray:
+        """Whether anybody looked, for every cell."""
+        return self.cells(self.patterns.tries.sum(axis=1) > 0)
+
+    @property
+    def is_seen(self) -> np.ndarray:
+        """Whether any look recorded a one, for every cell."""
+        return self.cells(self.patterns.ones.sum(axis=1) > 0)
+
+    @cached_property
+    def observed(self) -> np.ndarray:
+        """How many cells of each row were looked at."""
+        return self.is_observed.sum(axis=1).astype(float)
+
+    @property
+    def missing(self) -> np.ndarray | None:
+        """Where nobody looked, or None when every cell was looked at."""
+        return None if self.observed.min() == self.n_columns else ~self.is_observed
+
+
+class LookBlocks(Blocks):
+    """Looks cut into row blocks whose size depends on their shape alone."""
+
+    @classmethod
+    def of(
+        cls,
+        looks: Looks,
+        design: np.ndarray | None = None,
+        observers: np.ndarray | None = None,
+        *,
+        rows_differ: bool = False,
+        dtype: Any = float,
+    ) -> LookBlocks:
+        """Cut looks; where nothing but their number matters, cells share their patterns."""
+        if design is None and observers is None and not rows_differ:
+            shared = _shared(looks)
+            if shared is not None:
+                return cls(shared, np.dtype(dtype))
+        if design is None and observers is None:
+            looks = looks.pooled()
+        n_rows, n_looks, n_columns = looks.shape
+        if design is None:
+            design = np.ones((n_rows, n_looks, 1))
+        if observers is None:
+            observers = np.full((n_rows, n_looks), -1)
+        size = max(1, _BLOCK_LOOKS // (n_looks * n_columns))
+        blocks = []
+        for start in range(0, n_rows, size):
+            here = slice(start, start + size)
+            parts = looks.ones[here], looks.tries[here], design[here], observers[here]
+            codes = np.arange(len(parts[0]))[:, None]
+            blocks.append(LookBlock(start, codes, Patterns(*parts), n_columns))
+        return cls(blocks, np.dtype(dtype))  # type: ignore[arg-type]
+
+    def dense_rows(self, rows: np.ndarray) -> np.ndarray:
+        """Some rows as floats: 1 where anything was seen, NaN where nobody looked."""
+        result = np.empty((len(rows), self.shape[1]))
+        for block in self:
+            inside = (rows >= block.rows.start) & (rows < block.rows.stop)
+            some = rows[inside] - block.start
+            if len(some):
+                seen = np.where(block.is_observed, block.is_seen, np.nan)  # type: ignore[attr-defined]
+                result[inside] = seen[some]
+        return result
+
+    @cached_property
+    def column_counts(self) -> tuple[np.ndarray, np.ndarray]:
+        """Cells seen at least once, and cells looked at, per column."""
+        blocks: Any = self
+        seen = sum(block.is_seen.sum(axis=0, dtype=float) for block in blocks)
+        observed = sum(block.is_observed.sum(axis=0, dtype=float) for block in blocks)
+        return seen, observed
+
+
+def _shared(looks: Looks) -> list[Any] | None:
+    """Blocks of cells that know only "x of n"; None where there are too many such pairs."""
+    ones, tries = looks.counts
+    pairs = tries.astype(np.int64) * (int(tries.max()) + 1) + ones
+    known = np.unique(pairs)
+    if len(known) > _MANY_PATTERNS:
+        return None
+    kind = np.uint8 if len(known) <= 256 else np.uint16
+    codes = np.searchsorted(known, pairs).astype(kind)
+    n, x = np.divmod(known, int(tries.max()) + 1)
+    cells = x[:, None, None].astype(float), n[:, None, None].astype(float)
+    design, nobody = np.ones((len(known), 1, 1)), np.full((len(known), 1), -1)
+    patterns = Patterns(*cells, design, nobody)
+    n_rows, n_columns = codes.shape
+    size = max(1, 8 * _BLOCK_LOOKS // n_columns)
+    return [
+        LookBlock(start, codes[start : start + size], patterns, n_columns)
+        for start in range(0, n_rows, size)
+    ]

@@ -1,0 +1,128 @@
+"""What a fit of repeated looks is asked: is it there, will it be seen, how good are observers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy.special import expit
+
+from falsezero.data.tidy import Tidy
+from falsezero.models.convex.detection import LookRates, RowEffects
+
+
+class LookAnswers:
+    """`present`, `again` and tables of rates for a model with `state_` and `row_weights_`."""
+
+    def present(self: Any, X: Any) -> Any:
+        """Probability that the thing is there, given all looks at the cell.
+
+        Returns
+        -------
+        array of shape (n_rows, n_columns), or a `Table` for `Looks` and tables
+            Where nobody looked, what the row's other cells suggest.
+        """
+        return self._cell_answers(X)[0]
+
+    def again(self: Any, X: Any) -> Any:
+        """Probability of a one at the next look at the same cell, under average conditions.
+
+        The next look is by an observer like any other and at the mean of the look variables.
+        """
+        return self._cell_answers(X)[1]
+
+    def _cell_answers(self: Any, X: Any) -> tuple[Any, Any]:
+        blocks = self._blocks(X, reset=False)
+        parts = self._settled(blocks)
+        steps = self._steps(blocks)
+        answers = [
+            self._block_answers(steps, block, local)
+            for block, local in zip(blocks, parts, strict=True)
+        ]
+        columns = getattr(X, "columns", None)
+        return tuple(
+            self._labelled(np.concatenate(part), X, columns) for part in zip(*answers, strict=True)
+        )  # type: ignore[return-value]
+
+    def _block_answers(self: Any, steps: Any, block: Any, local: Any) -> tuple[Any, Any]:
+        rows = RowEffects(local.effect, local.effect_variance)
+        found_one, found_zero, evidence = steps.evidence(block.patterns, self.state_, rows)
+        one, zero, _ = (block.cells(part) for part in evidence)
+        unknown = one < 0
+        content = np.clip(self._weights(local) @ self.components_, 0, 1)
+        total = content * one + (1 - content) * zero
+        present = np.where(unknown, content, content * one / np.where(unknown, 1.0, total))
+        hit = self._next_rate(
+            steps.seen, block, found_one, self.state_.seen_mean, self.state_.seen, rows
+        )
+        nothing = RowEffects(None, None)
+        alarm = self._next_rate(
+            steps.alarm, block, found_zero, self.state_.alarm_mean, self.state_.alarm, nothing
+        )
+        hit = self.detection_ if hit is None else hit
+        alarm = 0.0 if alarm is None else alarm
+        return present, present * hit + (1 - present) * alarm
+
+    def _next_rate(
+        self: Any,
+        rates: LookRates | None,
+        block: Any,
+        found: Any,
+        mean: Any,
+        effects: Any,
+        rows: Any,
+    ) -> np.ndarray | None:
+        """Rate at another look under average conditions, for every cell."""
+        if rates is None or found is None:
+            return None
+        n_patterns = len(block.patterns.ones)
+        design = np.zeros((n_patterns, 1, rates.n_terms))
+        design[..., 0] = 1.0
+        nobody = np.full((n_patterns, 1), -1)
+        eta, variance = rates.predictor(design, nobody, mean, effects, rows)
+        eta = eta[:, 0, :, None] + effects.spread * rates.nodes
+        return block.cells(rates.rate(found, eta, variance[:, 0]))
+
+    def _adopt_rates(self: Any, steps: Any) -> None:
+        """Rates of each column, and of each observer, from the state."""
+        state = self.state_
+        self.heterogeneity_ = 0.0
+        if steps.seen is None:
+            self.detection_ = steps.detection
+        else:
+            self.detection_ = _column_rates(steps.seen, state.seen_mean, state.seen)
+            self.heterogeneity_ = float(state.seen.spread)
+        self.__dict__.pop("false_alarm_", None)
+        if steps.alarm is not None:
+            self.false_alarm_ = _column_rates(steps.alarm, state.alarm_mean, state.alarm)
+        self.observers_ = self._observer_table(steps)
+
+    def _observer_table(self: Any, steps: Any) -> Tidy | None:
+        labels = self.observer_labels_
+        if labels is None or steps.seen is None:
+            return None
+        state = self.state_
+        table = {"observer": labels}
+        table["detection"] = _observer_rates(state.seen_mean, state.seen)
+        skill = table["detection"]
+        if steps.alarm is not None:
+            table["false_alarms"] = _observer_rates(state.alarm_mean, state.alarm)
+            skill = skill - table["false_alarms"]
+        order = np.argsort(-skill, kind="stable")
+        return Tidy({name: np.asarray(values)[order] for name, values in table.items()})
+
+
+def _column_rates(rates: LookRates, mean: np.ndarray, effects: Any) -> np.ndarray:
+    """E[sigma(eta)] of each column over cells, for an average observer at an average look."""
+    variance = effects.covariance[:, 0, 0]
+    if rates.n_observers:
+        variance = variance + effects.observer_width2
+    eta = mean[:, 0, None] + effects.spread * rates.nodes
+    return expit(eta / np.sqrt(1 + np.pi * variance / 8)[:, None]) @ np.exp(rates.log_weights)
+
+
+def _observer_rates(mean: np.ndarray, effects: Any) -> np.ndarray:
+    """Mean rate of each observer over the columns."""
+    eta = mean[:, 0, None] + effects.observer_mean
+    variance = effects.covariance[:, 0, 0, None] + effects.observer_variance
+    return expit(eta / np.sqrt(1 + np.pi * variance / 8)).mean(axis=0)

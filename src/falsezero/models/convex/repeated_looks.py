@@ -1,0 +1,346 @@
+"""Factors and imperfect detection in one likelihood, for data with repeated looks.
+
+What is there follows the convex Bernoulli model (Bingham et al. 2009; Kabán and Bingham 2008); how
+it shows at a look follows the occupancy model of MacKenzie et al. (Ecology 83, 2002) and, with
+observers and false alarms, the model of Dawid and Skene (Applied Statistics 28, 1979).
+"""
+
+from __future__ import annotations
+
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from scipy.special import logsumexp
+from sklearn.utils.validation import _check_n_features, check_is_fitted
+
+from falsezero.base.capabilities import Capabilities
+from falsezero.base.estimator import FactorModel, Interval, StrOptions, spawn_seeds
+from falsezero.data.blocks import Blocks
+from falsezero.data.errors import DataError, suggest
+from falsezero.data.look_blocks import LookBlocks
+from falsezero.data.looks import Looks, as_looks, is_looks
+from falsezero.data.table import Table
+from falsezero.data.validate import check_table
+from falsezero.inference.contract import Fit, Point
+from falsezero.models.convex.detection import Effects, LookRates, Prior
+from falsezero.models.convex.look_answers import LookAnswers
+from falsezero.models.convex.looks_steps import LooksSteps, State, content_steps
+
+__all__ = ["RepeatedLooks"]
+
+_ATOMS = 200
+_SEEN = {"level": 2.0, "level_width": 1.5, "width": 1.0}
+_ALARM = {"level": -3.0, "level_width": 1.0, "width": 1.0}
+_FLAT = 100.0
+
+_SAVED = (State, Effects)
+"""What a saved fit is rebuilt from: named tuples must be known to the module of their model."""
+
+
+class RepeatedLooks(LookAnswers, FactorModel):
+    """Is it there although nobody saw it? Convex factors behind imperfect detection.
+
+    Cell (n, t) holds the thing, z_nt = 1, with probability pi_nt = sum_k w_nk a_kt, the factors of
+    `AspectBernoulli` and `BinaryICA`. Each look at it records a one with the detection rate d_ntj
+    where it is there, and with the false alarm rate f_ntj (0 unless `false_alarms`) where it is
+    not. On the logit scale a rate is the sum of effects of the column, of the look's variables, of
+    the observer, of the row and of the cell, see `falsezero.models.convex.detection`.
+
+    Repeated looks tell detection from absence. With one look a cell only the product pi d is
+    learnt, and its split rests on the prior of detection alone.
+
+    Parameters
+    ----------
+    n_components : int, default=3
+        Number of components K of the content.
+    inference : {"vb", "ml"}, default="vb"
+        "vb" is variational Bayes with Beta sources, Dirichlet row weights and Gaussian effects
+        whose widths are learnt; "ml" maximises the likelihood.
+    detection : float or array of shape (n_columns,), optional
+        Known detection rates; by default they are learnt.
+    heterogeneity : float or "learn", default=0.0
+        Standard deviation, on the logit scale, of detection between the cells of a column: some
+        rows hold more of the thing than others. 2 spreads a rate of one half nearly evenly over
+        (0, 1).
+    false_alarms : bool, default=False
+        Whether a look may record what is not there, with rates of their own by column, variable and
+        observer.
+    row_effects : bool, default=False
+        Whether rows differ in detection (effort, weather).
+    observer_effects : bool, default=True
+        Whether observers differ, where the looks say who made them.
+    look_variables : "all" or list of str, default="all"
+        Variables of the looks that detection may depend on, with a slope for each column.
+    alpha0, beta0, gamma0 : float, default=0.5
+        Beta prior of the sources and Dirichlet prior of the row weights ("vb").
+    max_iter, tol : int and float
+        Stop after `max_iter` iterations, or when the objective gains less than ``tol`` of itself
+        an iteration.
+    n_init : int, default=1
+        Number of random starts; the best is kept.
+    acceleration : {"squarem", None}, default="squarem"
+        Whether to take longer strides between steps; the objective never falls either way.
+    binarize : float or None, default=None
+        Values above become ones (tables only). With None, other values are refused.
+    checkpoint, callback, n_jobs, random_state, verbose
+        As in `AspectBernoulli`.
+
+    Attributes
+    ----------
+    components_ : array of shape (n_components, n_columns)
+        Probability a_kt that the thing is there; components are ordered by their total weight.
+    row_weights_ : array of shape (n_rows, n_components)
+    detection_, false_alarm_ : array of shape (n_columns,)
+        Rates of a look under average conditions; false alarms only where asked for.
+    observers_ : Tidy table or None
+        Observers by skill: detection and, where asked for, false alarms, each averaged over the
+        columns.
+    heterogeneity_ : float
+        The standard deviation between cells, learnt or as given.
+    objective_, history_, converged_, n_iter_, n_features_in_, feature_names_in_
+
+    Examples
+    --------
+    >>> import falsezero as fz
+    >>> made = fz.datasets.make_looks(100, 20, 3, n_components=2, random_state=0)
+    >>> model = RepeatedLooks(2, random_state=0).fit(made.looks)
+    >>> model.present(made.looks).shape
+    (100, 20)
+    """
+
+    capabilities = Capabilities(table="binary", link=None, row_score="density")
+    _parameter_constraints = {
+        **FactorModel._parameter_constraints,
+        "inference": [StrOptions({"vb", "ml"})],
+        "detection": [Interval(Real, 0, 1, closed="right"), "array-like", None],
+        "heterogeneity": [Interval(Real, 0, None, closed="left"), StrOptions({"learn"})],
+        "false_alarms": ["boolean"],
+        "row_effects": ["boolean"],
+        "observer_effects": ["boolean"],
+        "look_variables": [StrOptions({"all"}), list, tuple],
+        "alpha0": [Interval(Real, 0, None, closed="neither")],
+        "beta0": [Interval(Real, 0, None, closed="neither")],
+        "gamma0": [Interval(Real, 0, None, closed="neither")],
+        "acceleration": [StrOptions({"squarem"}), None],
+    }
+
+    def __init__(
+        self,
+        n_components: int = 3,
+        *,
+        inference: str = "vb",
+        detection: Any = None,
+        heterogeneity: Any = 0.0,
+        false_alarms: bool = False,
+        row_effects: bool = False,
+        observer_effects: bool = True,
+        look_variables: Any = "all",
+        alpha0: float = 0.5,
+        beta0: float = 0.5,
+        gamma0: float = 0.5,
+        max_iter: int = 1000,
+        tol: float = 1e-7,
+        n_init: int = 1,
+        acceleration: str | None = "squarem",
+        binarize: float | None = None,
+        checkpoint: Any = None,
+        callback: Any = None,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ):
+        self.n_components = n_components
+        self.inference = inference
+        self.detection = detection
+        self.heterogeneity = heterogeneity
+        self.false_alarms = false_alarms
+        self.row_effects = row_effects
+        self.observer_effects = observer_effects
+        self.look_variables = look_variables
+        self.alpha0 = alpha0
+        self.beta0 = beta0
+        self.gamma0 = gamma0
+        self.max_iter = max_iter
+        self.tol = tol
+        self.n_init = n_init
+        self.acceleration = acceleration
+        self.binarize = binarize
+        self.checkpoint = checkpoint
+        self.callback = callback
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    # -- the door ---------------------------------------------------------------------------------
+
+    def _blocks(self, X: Any, reset: bool) -> Any:
+        if not reset:
+            check_is_fitted(self)
+        looks, dtype = self._looks(X, reset)
+        if reset:
+            self._learn_conditions(looks)
+        design = self._design(looks)
+        observers = self._observer_codes(looks)
+        return LookBlocks.of(
+            looks, design, observers, rows_differ=self._has_row_effects, dtype=dtype
+        )
+
+    def _looks(self, X: Any, reset: bool) -> tuple[Looks, Any]:
+        """Looks from looks, 3-D arrays and tables, with names and widths checked."""
+        if is_looks(X):
+            looks = as_looks(X)
+            named = looks.look(looks.looks[0]) if isinstance(X, Looks) else None
+            if named is None:
+                width = np.zeros((1, looks.shape[2]))
+                _check_n_features(self, width, reset=reset)
+            else:
+                check_table(self, named.select(rows=[0]), kind="count", reset=reset)
+            return looks, np.dtype(float)
+        values: Any = check_table(self, X, binarize=self.binarize, reset=reset)
+        values = values.toarray() if sparse.issparse(values) else values
+        return Looks(values[:, None, :]), values.dtype
+
+    def _learn_conditions(self, looks: Looks) -> None:
+        """Which variables and observers there are, and the scale of the variables."""
+        names = list(looks.variables) if self.look_variables == "all" else list(self.look_variables)
+        self.look_variables_ = names
+        self.variable_scale_ = np.ones((2, len(names)))
+        took_place: Any = looks.tries.any(axis=2)
+        for position, name in enumerate(names):
+            values = _variable(looks, name)[took_place]
+            scale = values.std()
+            self.variable_scale_[:, position] = values.mean(), scale if scale > 0 else 1.0
+        self.observer_labels_: Any = None
+        if self.observer_effects and looks.observers is not None:
+            self.observer_labels_ = np.unique(looks.observers[took_place])
+
+    @property
+    def _has_row_effects(self) -> bool:
+        return bool(self.row_effects and self.detection is None)
+
+    def _design(self, looks: Looks) -> np.ndarray | None:
+        if not self.look_variables_:
+            return None
+        centre, scale = self.variable_scale_
+        columns = [_variable(looks, name) for name in self.look_variables_]
+        values = (np.stack(columns, axis=2) - centre) / scale
+        took_place: Any = looks.tries.any(axis=2)
+        values = np.where(took_place[..., None], values, 0.0)
+        return np.concatenate([np.ones((*values.shape[:2], 1)), values], axis=2)
+
+    def _observer_codes(self, looks: Looks) -> np.ndarray | None:
+        labels = self.observer_labels_
+        if labels is None:
+            return None
+        if looks.observers is None:
+            return np.full(looks.shape[:2], -1)
+        codes: Any = np.searchsorted(labels, looks.observers).clip(max=len(labels) - 1)
+        return np.where(np.equal(labels[codes], looks.observers), codes, -1)
+
+    # -- the mathematics --------------------------------------------------------------------------
+
+    def _steps(self, blocks: Blocks) -> Any:
+        shapes = (self.alpha0, self.beta0)
+        looks: Any = blocks
+        content = content_steps(self.inference, self.n_components, looks, shapes, self.gamma0)
+        n_observers = 0 if self.observer_labels_ is None else len(self.observer_labels_)
+        shape = (blocks.shape[1], 1 + len(self.look_variables_), n_observers)
+        spread = None if self.heterogeneity == "learn" else self.heterogeneity
+        seen = alarm = detection = None
+        if self.detection is None:
+            seen = LookRates(shape, self._prior(**_SEEN), has_rows=self.row_effects, spread=spread)
+        else:
+            detection = self._known_detection(blocks.shape[1])
+        if self.false_alarms:
+            alarm = LookRates(shape, self._prior(**_ALARM))
+        return LooksSteps(content, seen, alarm, detection)
+
+    def _prior(self, level: float, level_width: float, width: float) -> Prior:
+        is_learnt = self.inference == "vb"
+        return Prior(level, level_width, width if is_learnt else _FLAT, is_learnt)
+
+    def _known_detection(self, n_columns: int) -> np.ndarray:
+        rates = np.asarray(self.detection, dtype=float)
+        if rates.shape not in ((), (n_columns,)) or not ((rates > 0) & (rates <= 1)).all():
+            raise DataError(
+                f"detection= needs one rate in (0, 1] or one a column ({n_columns}), but has shape "
+                f"{rates.shape} and values from {rates.min():g} to {rates.max():g}."
+            )
+        return np.broadcast_to(rates, (n_columns,)).copy()
+
+    def _start_rows(self, blocks: Blocks) -> Point:
+        steps = self._steps(blocks)
+        uniform = np.full((blocks.shape[0], self.n_components), 1.0 / self.n_components)
+        rows = steps.content.rows(uniform, blocks)
+        return Point(self.state_, steps.rows([part[0] for part in rows]))
+
+    def _adopt(self, fit: Fit, blocks: Blocks) -> None:
+        weights = np.concatenate([self._weights(part) for part in fit.local])
+        order = np.argsort(-weights.sum(axis=0), kind="stable")
+        arrays = {
+            name: getattr(fit.state, name)[order] for name in ("alpha", "beta", "ones", "zeros")
+        }
+        self.state_ = fit.state._replace(**arrays)
+        self.components_ = self.state_.alpha / (self.state_.alpha + self.state_.beta)
+        self.row_weights_ = weights[:, order]
+        self._adopt_rates(self._steps(blocks))
+
+    def _weights(self, local: Any) -> np.ndarray:
+        return local.content / local.content.sum(axis=1, keepdims=True)
+
+    def _expected(self, weights: np.ndarray) -> np.ndarray:
+        content = np.clip(weights @ self.components_, 0, 1)
+        rates = content * self.detection_
+        return rates if not self.false_alarms else rates + (1 - content) * self.false_alarm_
+
+    # -- rows never seen --------------------------------------------------------------------------
+
+    def score_samples(self, X: Any) -> np.ndarray:
+        """Log likelihood of each row's looks, its weights integrated over those of training rows.
+
+        At most 200 training rows stand for all of them.
+        """
+        blocks = self._blocks(X, reset=False)
+        weights = self.row_weights_
+        if len(weights) > _ATOMS:
+            weights = weights[np.random.default_rng(0).choice(len(weights), _ATOMS, replace=False)]
+        content = np.clip(weights @ self.components_, 1e-12, 1 - 1e-12)
+        return np.concatenate([self._row_scores(block, content, blocks) for block in blocks])
+
+    def _row_scores(self, block: Any, content: np.ndarray, blocks: Any) -> np.ndarray:
+        steps = self._steps(blocks)
+        _, _, evidence = steps.evidence(
+            block.patterns, self.state_, steps._no_effects(len(block.codes))
+        )
+        one, zero, scale = (block.cells(part) for part in evidence)
+        known = np.where(one < 0, 0.0, scale).sum(axis=1)
+        scores = np.empty((len(one), len(content)))
+        for atom, pi in enumerate(content):
+            cells = np.where(one < 0, 1.0, pi * one + (1 - pi) * zero)
+            scores[:, atom] = np.log(cells).sum(axis=1)
+        return known + logsumexp(scores, axis=1) - np.log(len(content))
+
+    def sample(self, n_samples: int = 1, random_state: Any = None) -> np.ndarray:
+        """Draw rows from the model as one look under average conditions would record them."""
+        check_is_fitted(self)
+        seed = self.random_state if random_state is None else random_state
+        rng = np.random.default_rng(spawn_seeds(seed, 1)[0])
+        rows = rng.integers(len(self.row_weights_), size=n_samples)
+        expected = self._expected(self.row_weights_[rows])
+        return (rng.random(expected.shape) < expected).astype(float)
+
+    @staticmethod
+    def _labelled(array: np.ndarray, X: Any, columns: Any) -> Any:
+        if not isinstance(X, Looks):
+            return FactorModel._labelled(array, X, columns)
+        names = X.columns if columns is None else columns
+        return Table(array, rows=X.rows, columns=names, name=X.name)
+
+
+def _variable(looks: Looks, name: str) -> np.ndarray:
+    if name not in looks.variables:
+        mend = suggest(name, looks.variables, "their variables")
+        raise DataError(f"The looks have no variable {name!r}; {mend}")
+    return looks.variables[name]
