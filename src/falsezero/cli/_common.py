@@ -193,7 +193,7 @@ def is_watched(quiet: bool) -> bool:
     return sys.stderr.isatty() and not quiet
 
 
-def shown_number(component: int) -> int:
+def shown_number(component: Any) -> Any:
     """The number that people read: components are counted from 1."""
     return component + 1
 

@@ -29,10 +29,12 @@ from falsezero.kernels._cache import CodeCache, folders, warn_once
 
 __all__ = ["make_entry", "make_helper", "prefetch", "type_of"]
 
+_njit: Any = numba.njit  # its annotations leave out the options about wrappers
+
 
 def make_entry(function: Callable[..., Any], options: dict[str, Any]) -> Any:
     """Return a dispatcher for calls from Python, whose machine code is kept on disk."""
-    dispatcher = numba.njit(no_cfunc_wrapper=True, **options)(function)
+    dispatcher = _njit(no_cfunc_wrapper=True, **options)(function)
     dispatcher._cache = _KernelCache(function)
     return dispatcher
 
@@ -43,7 +45,7 @@ def make_helper(function: Callable[..., Any], options: dict[str, Any]) -> Any:
     The machine code of a kernel contains that of its helpers. Unpacking Python's arguments is a
     third of the time that a small helper takes to compile.
     """
-    return numba.njit(no_cfunc_wrapper=True, no_cpython_wrapper=True, **options)(function)
+    return _njit(no_cfunc_wrapper=True, no_cpython_wrapper=True, **options)(function)
 
 
 def type_of(value: Any) -> Any:

@@ -5,6 +5,11 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
+from falsezero._lazy import attach
+
+# The classes are listed in __init__.pyi.
+__getattr__, __dir__, __all__ = attach(__name__)
+
 MODELS = {
     "aspect-bernoulli": "falsezero.models.convex.aspect_bernoulli:AspectBernoulli",
     "binary-ica": "falsezero.models.convex.binary_ica:BinaryICA",
