@@ -55,8 +55,12 @@ def collect(
     with ProcessPoolExecutor(jobs) as pool:
         asked = [pool.submit(_measure, table, name, done) for table, name in work]
         for (table, name), answer in zip(work, asked, strict=True):
-            rows += answer.result()
-            print(f"  {table}: {name}", file=sys.stderr, flush=True)
+            try:
+                rows += answer.result()
+                said = ""
+            except ImportError as error:
+                said = f" left out: {error}"
+            print(f"  {table}: {name}{said}", file=sys.stderr, flush=True)
             if keep is not None:
                 keep(rows)
     return rows

@@ -104,6 +104,13 @@ def test_known_rows_are_not_measured_again(monkeypatch):
     assert case.collect(["open"], ["margins"], known) == known
 
 
+def test_a_rival_that_is_not_installed_costs_nobody_else(monkeypatch, capfd):
+    monkeypatch.setattr(case, "_tables", lambda halves: ["finds.csv"])
+    names = ["no_such_library:rank", "margins"]
+    assert [row["method"] for row in case.collect(["truth"], names, [])] == ["margins"]
+    assert "left out: No module named 'no_such_library'" in capfd.readouterr().err
+
+
 @pytest.mark.skipif(not os.environ.get("FALSEZERO_DATA"), reason="FALSEZERO_DATA is not set")
 def test_truth_sets_have_the_false_zeros_of_their_readmes():
     for name, share in (("Swiss birds", 0.119), ("Hubbard Brook 2015", 0.230)):

@@ -64,7 +64,8 @@ def row_neighbours(X, count, shrinkage):
     result = np.zeros((n, t))
     for i in range(n):
         weights = [_cosine(X[i], X[m]) if m != i else 0.0 for m in range(n)]
-        best = sorted(range(n), key=lambda m: -weights[m])[:count]
+        least = sorted(weights)[-min(count, n)] - 1e-12
+        best = [m for m in range(n) if weights[m] >= least]
         for j in range(t):
             seen = [m for m in best if not np.isnan(X[m, j])]
             top = sum(weights[m] * X[m, j] for m in seen) + shrinkage * rates[j]

@@ -1,10 +1,18 @@
 import numpy as np
 import pytest
+from scipy import sparse
 from tests.models.baselines.common import some_table
 from tests.reference import scorers as slow
 
 import falsezero as fz
 from falsezero.base.scorer import fit_link
+
+
+def as_sparse(X):
+    """The same table with implicit zeros and stored NaN."""
+    result = sparse.csr_array(np.where(X == 0, 0.0, 1.0))
+    result.data = X[X != 0]
+    return result
 
 
 @pytest.mark.parametrize("missing", [0.0, 0.2])
@@ -19,13 +27,22 @@ def test_ease_solves_its_ridge_regressions(missing):
     np.testing.assert_allclose(model.score_cells(X), known @ weights, atol=1e-10)
 
 
+@pytest.mark.parametrize("kind", [np.asarray, as_sparse])
 @pytest.mark.parametrize("missing", [0.0, 0.2])
-def test_row_neighbours_are_the_nearest_other_rows(missing):
-    # Wide rows have no ties among their similarities: any order of equals would do otherwise.
-    X = some_table(n_rows=25, n_columns=400, missing=missing)
-    for count in (4, 40):
-        found = fz.RowNeighbours(count, shrinkage=0.7).fit(X).score_cells(X)
-        np.testing.assert_allclose(found, slow.row_neighbours(X, count, 0.7), atol=1e-10)
+@pytest.mark.parametrize("count", [1, 4, 40])
+def test_row_neighbours_are_the_nearest_other_rows_and_their_equals(count, missing, kind):
+    X = some_table(n_rows=30, n_columns=15, missing=missing)
+    X[:, 5:] *= np.random.default_rng(0).random((30, 10)) < 0.1
+    model = fz.RowNeighbours(count, shrinkage=0.7).fit(kind(X))
+    found = model.score_cells(kind(X))
+    np.testing.assert_allclose(found, slow.row_neighbours(X, count, 0.7), atol=1e-10)
+
+
+def test_large_sparse_rows_take_the_same_neighbours():
+    X = (np.random.default_rng(0).random((200, 60)) < 0.03).astype(float)
+    X = X[np.unique(X, axis=0, return_index=True)[1]]
+    found = fz.RowNeighbours(3).fit(as_sparse(X)).score_cells(as_sparse(X))
+    np.testing.assert_allclose(found, slow.row_neighbours(X, 3, 1.0), atol=1e-10)
 
 
 def test_a_row_is_not_its_own_neighbour():

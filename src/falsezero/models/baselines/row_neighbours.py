@@ -19,6 +19,10 @@ _DENSE_SHARE = 0.05
 """Share of ones above which products with a dense table are faster."""
 
 
+_AS_GOOD = 1 - 1e-12
+"""Similarities this close to the last that counts are equal but for rounding."""
+
+
 class Rows(NamedTuple):
     """The rows of a table as column numbers of their ones and of their cells not observed."""
 
@@ -33,12 +37,13 @@ class RowNeighbours(CellScorer):
     """Nearest rows by cosine similarity; the score of a cell is its column's mean over them.
 
     With w_nm the cosine of rows n and m over cells observed in both, and the sum over the
-    `n_neighbors` rows m most similar to n in which column t was observed,
+    `n_neighbors` rows m most similar to n (and all that are as similar as the last of them) in
+    which column t was observed,
 
         score_nt = (sum_m w_nm x_mt + shrinkage * rate_t) / (sum_m w_nm + shrinkage),
 
     so that a row without neighbours gets the column rates. A row does not count as its own
-    neighbour: of the fitted rows with the very same ones, one is left out.
+    neighbour: of the fitted rows that are the very same, one is left out.
 
     The fitted rows are kept. Scoring compares every row with all of them, O(N²) for a table of N
     rows, block by block.
@@ -101,7 +106,7 @@ class RowNeighbours(CellScorer):
         count = min(self.n_neighbors, self.rows_.n_rows)
 
         def score(block: Block) -> np.ndarray:
-            weights = _nearest(fitted.similarities(block), count)
+            weights = fitted.neighbours(block, count)
             top = as_dense(weights @ fitted.ones) + self.shrinkage * self.rates_
             return top / (fitted.observed_weight(weights) + self.shrinkage)
 
@@ -131,26 +136,40 @@ class _Fitted:
         shape = (rows.n_rows, width)
         self.counts = np.diff(rows.ones_start).astype(float)
         self.ones = _pattern(rows.ones_start, rows.ones, shape)
+        self.gaps = np.diff(rows.missing_start).astype(float)
         self.missing = None
         if len(rows.missing):
             self.missing = _pattern(rows.missing_start, rows.missing, shape)
 
-    def similarities(self, block: Block) -> np.ndarray:
-        """Cosines of the block's rows with the fitted ones, over cells observed in both."""
+    def neighbours(self, block: Block, count: int) -> sparse.csr_array:
+        """Cosines of the block's rows with their nearest fitted ones, over cells seen in both."""
+        together: Any = block.values @ self.ones.T
+        totals = np.asarray(block.values.sum(axis=1), dtype=float).ravel()
+        if sparse.issparse(together) and self.missing is None and block.missing is None:
+            return _nearest_sparse(together, totals, self.counts, count)
+        return _nearest_dense(self._cosines(block, as_dense(together), totals[:, None]), count)
+
+    def _cosines(self, block: Block, together: np.ndarray, totals: np.ndarray) -> np.ndarray:
+        alike = (together == totals) & (together == self.counts) & self._same_gaps(block)
         values: Any = block.values
-        together = as_dense(values @ self.ones.T)
-        theirs = np.asarray(values.sum(axis=1)).reshape(-1, 1)
-        alike = (together == theirs) & (together == self.counts)
-        ones, others = theirs, self.counts[None, :]
+        ours, theirs = totals, self.counts[None, :]
         if self.missing is not None:
-            ones = ones - as_dense(values @ self.missing.T)
+            ours = ours - as_dense(values @ self.missing.T)
         if block.missing is not None:
-            others = others - as_dense(block.missing.astype(float) @ self.ones.T)
-        cosine = divided(together, np.sqrt(ones * others))
+            theirs = theirs - as_dense(block.missing.astype(float) @ self.ones.T)
+        cosines = divided(together, np.sqrt(ours * theirs))
         itself = alike.argmax(axis=1)
-        at = np.arange(len(itself))
-        cosine[at[alike[at, itself]], itself[alike[at, itself]]] = 0.0
-        return cosine
+        found = np.flatnonzero(alike.any(axis=1))
+        cosines[found, itself[found]] = 0.0
+        return cosines
+
+    def _same_gaps(self, block: Block) -> np.ndarray:
+        """Whether the same cells were not observed in a row of the block and in a fitted row."""
+        ours = block.shape[1] - block.observed[:, None]
+        shared: Any = 0.0
+        if self.missing is not None and block.missing is not None:
+            shared = as_dense(block.missing.astype(float) @ self.missing.T)
+        return (ours == shared) & (self.gaps == shared)
 
     def observed_weight(self, weights: sparse.csr_array) -> Any:
         """Sum of the neighbours' weights, over those in which a column was observed."""
@@ -164,12 +183,26 @@ def _pattern(start: np.ndarray, columns: np.ndarray, shape: tuple[int, int]) -> 
     return pattern.toarray() if len(columns) > _DENSE_SHARE * shape[0] * shape[1] else pattern
 
 
-def _nearest(similarities: np.ndarray, count: int) -> sparse.csr_array:
-    """The largest similarities of each row, as a sparse array."""
-    n_rows, n_others = similarities.shape
-    best = np.broadcast_to(np.arange(n_others), similarities.shape)
-    if count < n_others:
-        best = np.argpartition(-similarities, count - 1, axis=1)[:, :count]
-    weights = np.take_along_axis(similarities, best, axis=1)
-    start = np.arange(n_rows + 1) * best.shape[1]
-    return sparse.csr_array((weights.ravel(), best.ravel(), start), shape=(n_rows, n_others))
+def _nearest_dense(cosines: np.ndarray, count: int) -> sparse.csr_array:
+    """The largest entries of each row and their equals, as a sparse array."""
+    least = np.partition(cosines, -count, axis=1)[:, -count] * _AS_GOOD
+    return sparse.csr_array(np.where(cosines >= least[:, None], cosines, 0.0))
+
+
+def _nearest_sparse(
+    together: sparse.csr_array, totals: np.ndarray, counts: np.ndarray, count: int
+) -> sparse.csr_array:
+    """The same from numbers of common ones, visiting only rows that have some."""
+    rows = np.repeat(np.arange(len(totals)), np.diff(together.indptr))
+    others, data = counts[together.indices], together.data
+    cosines = data / np.sqrt(totals[rows] * others)
+    alike = np.flatnonzero((data == totals[rows]) & (data == others))
+    cosines[alike[np.unique(rows[alike], return_index=True)[1]]] = 0.0
+    least = np.zeros(len(totals))
+    for i in np.flatnonzero(np.diff(together.indptr) > count):
+        part = cosines[together.indptr[i] : together.indptr[i + 1]]
+        least[i] = np.partition(part, -count)[-count]
+    cosines[cosines < least[rows] * _AS_GOOD] = 0.0
+    nearest = sparse.csr_array((cosines, together.indices, together.indptr), shape=together.shape)
+    nearest.eliminate_zeros()
+    return nearest
