@@ -5,6 +5,7 @@ from tests.reference import convex as slow
 
 from falsezero.data.blocks import Blocks
 from falsezero.kernels import convex_sparse as kernel
+from falsezero.kernels.sparse_pass import climb
 from falsezero.models.convex import hot as sparse_solver
 from falsezero.models.convex.aspect_bernoulli import ExactSteps
 from falsezero.models.convex.family import Components, RowWeights
@@ -83,8 +84,9 @@ def test_rows_solve_their_simplex_problem():
     w0 = rng.dirichlet(np.ones(5), 20)
     count, slope = rng.gamma(1.0, 5.0, (20, 5)), rng.normal(0, 5, (20, 5))
     curve = rng.gamma(1.0, 1.0, (20, 5))
-    solved = w0.copy()
-    kernel.climb_rows(solved, count, slope, curve)
+    solved = np.empty_like(w0)
+    for n in range(20):
+        climb(w0[n], count[n], slope[n], curve[n].copy(), solved[n])
     np.testing.assert_allclose(solved.sum(axis=1), 1, atol=1e-12)
     # At a maximum on the simplex the derivatives of all positive weights are equal.
     derivative = count / solved - slope - curve / w0 * solved
@@ -95,10 +97,10 @@ def test_a_row_without_any_observed_cell_keeps_its_weights():
     w0 = np.array([[0.2, 0.3, 0.5]])
     F = np.random.default_rng(0).random((3, 8)) * 0.3
     p = w0 @ F
-    solved = w0.copy()
+    solved = np.empty_like(w0)
     linear = (1 + p) @ F.T
     curve = w0 @ (F @ F.T)
-    kernel.climb_rows(solved, np.zeros((1, 3)), F.sum(axis=1) - linear, curve)
+    climb(w0[0], np.zeros(3), (F.sum(axis=1) - linear)[0], curve[0], solved[0])
     np.testing.assert_allclose(solved, w0, rtol=1e-9)
 
 

@@ -103,7 +103,7 @@ class Search:
         none = np.zeros((len(kept), 0))
         removed, weights = (none, none) if noise is None else noise
         # The most promising rows first: the list soon refuses all others unseen.
-        rows = np.argsort(-(kept @ self.ranked[:, 0]), kind="stable")
+        rows = np.argsort(-(kept @ self.ranked[:-1, 0]), kind="stable")
         if holes is None:
             holes = sparse.csr_array(ones.shape)
         lists = [part.astype(np.int64) for part in (ones.indptr, holes.indptr)]

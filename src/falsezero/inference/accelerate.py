@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Mapping
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ _GROWTH = 4.0
 
 def squarem(
     steps: Steps, advance: Advance, point: Point, *, frozen: bool = False, stride: float = 1.0
-) -> Iterator[Iteration]:
+) -> Generator[Iteration]:
     """Squared extrapolation (SQUAREM, scheme S3 of Varadhan and Roland, 2008).
 
     Two plain steps from x0 give x1 and x2, with r = x1 - x0 and v = (x2 - x1) - r. The trial point
@@ -31,14 +31,17 @@ def squarem(
         if rebased:
             point = second
             continue
-        trial, alpha = _extrapolate(steps, start, first, second, stride, frozen)
-        del start, first  # large tables: each holds the weights of all rows
+        before = [start, first]
+        del start, first, point  # large tables: each holds the weights of all rows
+        trial, alpha = _extrapolate(steps, before, second, stride, frozen)
         if trial is None:
             point = second
             continue
         point, objective, rebased = advance(trial)
+        del trial
         accepted = rebased or (np.isfinite(objective) and objective >= reference)
         if accepted:
+            del second
             stride = stride * _GROWTH if alpha >= stride else stride
             yield Iteration(point, objective, "stride", True, rebased, stride)
         else:
@@ -48,18 +51,26 @@ def squarem(
 
 
 def _extrapolate(
-    steps: Steps, start: Point, first: Point, second: Point, stride: float, frozen: bool
+    steps: Steps, before: list[Point], second: Point, stride: float, frozen: bool
 ) -> tuple[Point | None, float]:
-    """The trial point and its longest stride; None where there is nothing to extrapolate."""
+    """The trial point and its longest stride; None where there is nothing to extrapolate.
+
+    `before` holds the two earlier points and is emptied, so that their rows can be given back block
+    by block while those of the trial are made.
+    """
+    start, first = before
+    before.clear()
     state, longest = second.state, 1.0
     if not frozen:
         states = (start.state, first.state, second.state)
         state, longest = _combine(*states, steps.state_params, stride, {})
     local = []
     blocks = list(zip(start.local, first.local, second.local, strict=True))
+    del start, first
     shared = _shared_squares(blocks, steps.local_params)
-    for locals_ in blocks:
-        part, alpha = _combine(*locals_, steps.local_params, stride, shared)
+    blocks.reverse()
+    while blocks:
+        part, alpha = _combine(*blocks.pop(), steps.local_params, stride, shared)
         local.append(part)
         longest = max(longest, alpha)
     if longest == 1.0 and stride > 1.0:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from functools import partial
 from typing import Any
 
@@ -93,7 +93,7 @@ def _join(parts: list[tuple[list[Any], Any]]) -> tuple[list[Any], Any]:
     return local, tree.total([stats for _, stats in parts])
 
 
-def iterate(advance: Advance, point: Point) -> Iterator[Iteration]:
+def iterate(advance: Advance, point: Point) -> Generator[Iteration]:
     """Take plain steps for ever."""
     while True:
         point, objective, rebased = advance(point)
@@ -123,9 +123,12 @@ def optimise(
         if checkpoint is not None:
             point, stride = checkpoint.resume(number, point, monitor)
         advance = advancer(steps, blocks, run)
-        iterations = squarem(steps, advance, point, stride=stride)
+        strides = squarem(steps, advance, point, stride=stride)
+        iterations = strides if accelerate else iterate(advance, point)
+        # The point may be large, and is the loop's own from here on.
+        del point, strides
         save = None if checkpoint is None else checkpoint.saver(number)
-        fit = exhaust(iterations if accelerate else iterate(advance, point), advance, monitor, save)
+        fit = exhaust(iterations, advance, monitor, save)
         if best is None or fit.objective > best.objective:
             best = fit
         if checkpoint is not None:
@@ -146,7 +149,7 @@ def _start(steps: Steps, blocks: Blocks, seed: np.random.SeedSequence) -> tuple[
 
 
 def exhaust(
-    iterations: Iterator[Iteration],
+    iterations: Generator[Iteration],
     advance: Advance,
     monitor: Monitor,
     save: Any = None,
@@ -162,6 +165,9 @@ def exhaust(
         if save is not None and iteration.restartable:
             save(iteration, monitor)
     point = iteration.point
+    # What the loop holds besides, such as the last two points, is not needed for the last pass.
+    del iteration
+    iterations.close()
     _, objective, rebased = advance(point)
     monitor.record(objective, time.perf_counter() - began, "final", rebased)
     return Fit(*point, objective, monitor.history, monitor.converged, monitor.n_iter)

@@ -21,26 +21,38 @@ _SMALL_SHARE = 0.25
 
 @jit
 def candidates(w, level, columns, order, ranked, is_large, out):
-    """Write the columns in which a row may reach `level` to `out`; return how many there are."""
-    n_components, n_columns = order.shape
-    rest = 0.0
-    mass = 0.0
+    """Write the columns in which a row may reach `level` to `out`; return how many there are.
+
+    `order` and `ranked` come from `ranked_columns`. Where the lists of the larger components are
+    longer together than the list of all columns that reach the level with any weights, the latter
+    is read.
+    """
+    n_components = columns.shape[1]
+    rest, mass, total = 0.0, 0.0, 0.0
     allowed = _SMALL_SHARE * level / n_components
     for k in range(n_components):
         most = w[k] * ranked[k, 0]
         is_large[k] = most > allowed
+        total += w[k]
         if is_large[k]:
             mass += w[k]
         else:
             rest += most
     if mass <= 0.0:
-        return 0 if level > 0.0 else _everything(out)
+        return 0 if level > 0.0 else _head(order[n_components], columns.shape[0], out)
     least = (level - rest) / mass * (1.0 - _SLACK) - 1e-300
+    longest = _reach(ranked[n_components], level / total * (1.0 - _SLACK) - 1e-300)
+    length = 0
+    for k in range(n_components):
+        if is_large[k]:
+            length += _reach(ranked[k], least)
+    if length >= longest:
+        return _head(order[n_components], longest, out)
     count = 0
     for k in range(n_components):
         if not is_large[k]:
             continue
-        for place in range(n_columns):
+        for place in range(columns.shape[0]):
             if ranked[k, place] < least:
                 break
             t = order[k, place]
@@ -56,10 +68,23 @@ def candidates(w, level, columns, order, ranked, is_large, out):
 
 
 @jit
-def _everything(out):
-    for t in range(out.shape[0]):
-        out[t] = t
-    return out.shape[0]
+def _reach(values, least):
+    """How many of some values in descending order are at least so large."""
+    first, stop = 0, values.shape[0]
+    while first < stop:
+        middle = (first + stop) // 2
+        if values[middle] >= least:
+            first = middle + 1
+        else:
+            stop = middle
+    return first
+
+
+@jit
+def _head(order, length, out):
+    for i in range(length):
+        out[i] = order[i]
+    return length
 
 
 @jit
@@ -189,12 +214,58 @@ def best_in_rows(
     return size
 
 
+@jit
+def hot_zeros(
+    weights, columns, order, ranked, start, indices, holes_start, holes, level,
+    first, hot_start, found,
+):  # fmt: skip
+    """List the unlisted cells above a level, from row `first` on, as far as there is room.
+
+    Columns are written to `found`, and where those of row n end to ``hot_start[n + 1]``. Returns
+    the row that did not fit, or the number of rows.
+    """
+    out = np.empty(columns.shape[0], dtype=np.int64)
+    is_large = np.empty(columns.shape[1], dtype=np.bool_)
+    number = hot_start[first]
+    for n in range(first, weights.shape[0]):
+        w = weights[n]
+        count = candidates(w, level, columns, order, ranked, is_large, out)
+        if number + count > found.shape[0]:
+            return n
+        for i in range(count):
+            t = out[i]
+            p = dot(w, columns[t])
+            if p <= level or is_listed(t, indices, start[n], start[n + 1]):
+                continue
+            if is_listed(t, holes, holes_start[n], holes_start[n + 1]):
+                continue
+            found[number] = t
+            number += 1
+        hot_start[n + 1] = number
+        found[hot_start[n] : number].sort()
+    return weights.shape[0]
+
+
+@jit(reassociate=True)
+def dot(w, f):
+    """sum_k w_k f_k in double precision."""
+    total = 0.0
+    for k in range(f.shape[0]):
+        total += w[k] * f[k]
+    return total
+
+
 def ranked_columns(components):
     """Columns of each component in descending order, and their values in that order.
 
-    >>> order, values = ranked_columns(np.array([[0.1, 0.9, 0.5]]))
-    >>> order.tolist(), values.tolist()
-    ([[1, 2, 0]], [[0.9, 0.5, 0.1]])
+    A last list has all columns by the largest of their components.
+
+    >>> order, values = ranked_columns(np.array([[0.1, 0.9, 0.5], [0.3, 0.0, 0.2]]))
+    >>> order.tolist()
+    [[1, 2, 0], [0, 2, 1], [1, 2, 0]]
+    >>> values.tolist()
+    [[0.9, 0.5, 0.1], [0.3, 0.2, 0.0], [0.9, 0.5, 0.3]]
     """
-    order = np.argsort(-components, axis=1, kind="stable").astype(np.int32)
-    return order, np.take_along_axis(components, order, axis=1)
+    lists = np.vstack([components, components.max(axis=0)])
+    order = np.argsort(-lists, axis=1, kind="stable").astype(np.int32)
+    return order, np.take_along_axis(lists, order, axis=1)

@@ -11,45 +11,6 @@ ONES, HOT_ZEROS, MISSING = 0, 1, 2
 
 
 @jit(reassociate=True)
-def visit(kind, indptr, indices, weights, columns, row_count, row_linear, made, slopes):
-    """Add what some listed cells contribute to a row's and a column's surrogate.
-
-    `columns` is F' (columns x components). `row_count` and `made` collect expected counts (of ones
-    made, or of zeros made), `row_linear` what has to be taken back from a row's sums over all
-    cells; `slopes` receives the 1 + p by which `take_back` does the same for columns. Returns the
-    cells' share of the objective.
-    """
-    n_components = weights.shape[1]
-    total = 0.0
-    product = 1.0
-    factors = 0
-    for n in range(weights.shape[0]):
-        w, count, lin = weights[n], row_count[n], row_linear[n]
-        for entry in range(indptr[n], indptr[n + 1]):
-            t = indices[entry]
-            f, made_here = columns[t], made[t]
-            p = 0.0
-            for k in range(n_components):
-                p += w[k] * f[k]
-            back = 1.0 + p
-            slopes[entry] = back
-            total += p + 0.5 * p * p
-            q = 1.0 / p if kind == 0 else 1.0 / (1.0 - p) if kind == 1 else 0.0
-            product *= p if kind == 0 else 1.0 - p if kind == 1 else 1.0
-            for k in range(n_components):
-                both = w[k] * q * (f[k] if kind == 0 else 1.0 - f[k])
-                count[k] += both
-                lin[k] += back * f[k]
-                made_here[k] += both
-            factors += 1
-            if factors == 16:
-                total += np.log(product)
-                product = 1.0
-                factors = 0
-    return total + np.log(product)
-
-
-@jit(reassociate=True)
 def list_surface(kind, rows, indptr, indices, weights, ones, others, value, gradient, packed):
     """Add what some listed cells contribute to value, slope and curvature of rows.
 
@@ -82,53 +43,6 @@ def list_surface(kind, rows, indptr, indices, weights, ones, others, value, grad
                     curve[at] += of_f * f[b] + of_g * g[b]
                     at += 1
         value[i] += total
-
-
-@jit(reassociate=True)
-def take_back(indptr, indices, slopes, weights, linear):
-    """Add what listed cells take back from a column's sums over all cells, at the rows' weights."""
-    for n in range(weights.shape[0]):
-        w = weights[n]
-        for entry in range(indptr[n], indptr[n + 1]):
-            linear_here, back = linear[indices[entry]], slopes[entry]
-            for k in range(w.shape[0]):
-                linear_here[k] += back * w[k]
-
-
-@jit
-def climb_rows(weights, count, slope, curve):
-    """Maximise sum_k c_k log w_k - b_k w_k - e_k w_k^2 / (2 w0_k) over the simplex, row by row.
-
-    `weights` holds w0 and receives the answer. With a multiplier m for the constraint, w_k is the
-    positive root of (e_k / w0_k) w^2 + (b_k + m) w = c_k, and the sum of the w_k is decreasing and
-    convex in m: Newton's method from the left of the answer cannot miss it.
-    """
-    n_components = weights.shape[1]
-    new = np.empty(n_components)
-    for n in range(weights.shape[0]):
-        w0 = weights[n]
-        multiplier = 0.0
-        leftmost = -np.inf
-        for k in range(n_components):
-            multiplier += count[n, k] - w0[k] * (slope[n, k] + curve[n, k])
-            bend = curve[n, k] / max(w0[k], 1e-300)
-            leftmost = max(leftmost, count[n, k] - slope[n, k] - bend)
-        multiplier = max(multiplier, leftmost)
-        for _ in range(50):
-            total, steepness = 0.0, 0.0
-            for k in range(n_components):
-                bend = curve[n, k] / max(w0[k], 1e-300)
-                new[k], root = _positive_root(bend, slope[n, k] + multiplier, count[n, k])
-                total += new[k]
-                if root > 0:
-                    steepness += new[k] / root
-            gap = total - 1.0
-            if abs(gap) < 1e-12 or steepness <= 0:
-                break
-            multiplier = max(multiplier + gap / steepness, leftmost)
-        if total > 0 and total < np.inf:
-            for k in range(n_components):
-                w0[k] = new[k] / total
 
 
 @jit

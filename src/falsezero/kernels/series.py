@@ -5,17 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from falsezero.kernels._jit import jit
-from falsezero.kernels.best_cells import candidates, is_listed
+from falsezero.kernels.best_cells import candidates, dot, is_listed
 
 _HIGHEST = 1.0 - 1e-12
-
-
-@jit(reassociate=True)
-def _dot(w, f):
-    total = 0.0
-    for k in range(f.shape[0]):
-        total += w[k] * f[k]
-    return total
 
 
 @jit
@@ -42,18 +34,18 @@ def visited_sums(
         if first_hot > 1.0:
             product, factors = 1.0, 0
             for entry in range(start[n], start[n + 1]):
-                product *= _dot(w, ones[indices[entry]])
+                product *= dot(w, ones[indices[entry]])
                 factors += 1
                 if factors == 16:
                     sums[0] += np.log(product)
                     product, factors = 1.0, 0
-                _add_powers(sums, _dot(w, gaps[indices[entry]]))
+                _add_powers(sums, dot(w, gaps[indices[entry]]))
             sums[0] += np.log(product)
             for entry in range(holes_start[n], holes_start[n + 1]):
-                _add_powers(sums, _dot(w, gaps[holes[entry]]))
+                _add_powers(sums, dot(w, gaps[holes[entry]]))
         for i in range(candidates(w, hot, gaps, order, ranked, is_large, out)):
             t = out[i]
-            p = _dot(w, gaps[t])
+            p = dot(w, gaps[t])
             if p <= hot or p > first_hot:
                 continue
             if is_listed(t, indices, start[n], start[n + 1]):

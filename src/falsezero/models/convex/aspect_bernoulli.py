@@ -26,6 +26,7 @@ from falsezero.models.convex.family import (
     cut_rows,
     floor_of,
     fused_pass,
+    in_order,
     log_likelihood,
     normalise_rows,
     renewed_rows,
@@ -68,6 +69,7 @@ class ExactSteps:
         self.prior = prior
         total, observed = blocks.column_counts
         self.column_mean = ((total + 0.5) / (observed + 1)).astype(blocks.dtype)
+        self.dtype = blocks.dtype
         self.floor = floor_of(blocks.dtype)
 
     def init(self, blocks: Blocks, rng: np.random.Generator) -> tuple[Components, list[RowWeights]]:
@@ -251,15 +253,15 @@ class AspectBernoulli(InformationCriteria, ConvexModel):
     def _start_rows(self, blocks: Blocks) -> Point:
         # Rows may come in single precision to a model that was fitted in double.
         dtype = float if self._is_sparse(blocks) else blocks.dtype
-        floor = floor_of(dtype)
-        components = np.clip(self.components_.astype(dtype), floor, 1 - floor)
+        low, high = floor_of(dtype), 1 - floor_of(blocks.dtype)
+        components = np.clip(self.components_.astype(dtype), low, high)
         return Point(Components(components), self._fresh_rows(blocks))
 
     def _adopt(self, fit: Fit, blocks: Blocks) -> None:
-        weights = np.concatenate([part.weights for part in fit.local])
-        order = np.argsort(-weights.sum(axis=0), kind="stable")
+        weights = [part.weights for part in fit.local]
+        order = np.argsort(-sum(part.sum(axis=0, dtype=float) for part in weights), kind="stable")
         self.components_ = fit.state.components[order]
-        self.row_weights_ = weights[:, order]
+        self.row_weights_ = in_order(weights, order)
         self.log_likelihood_, self.log_likelihood_error_ = self._measured(fit, blocks)
         self.n_observed_ = blocks.n_observed
 

@@ -21,7 +21,7 @@ from falsezero.data.blocks import Blocks
 from falsezero.inference.contract import Fit, Point, Steps
 from falsezero.inference.engine import restart_rows
 from falsezero.inference.prune import prune
-from falsezero.models.convex.family import ConvexModel
+from falsezero.models.convex.family import ConvexModel, in_order
 from falsezero.models.convex.variational import EXTINCT_CELLS, VariationalBayes, VariationalEM
 from falsezero.models.convex.variational_sparse import (
     SparseBayes,
@@ -225,14 +225,14 @@ class BinaryICA(ConvexModel):
         return local.counts / local.counts.sum(axis=1, keepdims=True)
 
     def _adopt(self, fit: Fit, blocks: Blocks) -> None:
-        weights = np.concatenate([self._weights(part) for part in fit.local])
-        order = np.argsort(-weights.sum(axis=0), kind="stable")
-        self.row_weights_ = weights[:, order]
+        weights = [self._weights(part) for part in fit.local]
+        order = np.argsort(-sum(part.sum(axis=0, dtype=float) for part in weights), kind="stable")
+        self.row_weights_ = in_order(weights, order)
         self.alpha_, self.beta_ = fit.state.alpha[order], fit.state.beta[order]
         self.components_ = self.alpha_ / (self.alpha_ + self.beta_)
         self.__dict__.pop("gamma_", None)
         if self.inference == "vb":
-            self.gamma_ = np.concatenate([part.counts for part in fit.local])[:, order]
+            self.gamma_ = in_order([part.counts for part in fit.local], order)
         steps = self._variational(blocks, is_sparse=False)
         self.evidence_, self.evidence_error_ = self._measured(steps, fit, blocks)
         self.extinct_ = np.flatnonzero(steps.cells(fit.state)[order] < EXTINCT_CELLS)

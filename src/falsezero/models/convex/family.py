@@ -88,6 +88,16 @@ def cut_rows(weights: np.ndarray, blocks: Blocks) -> list[RowWeights]:
     return [RowWeights(np.ascontiguousarray(weights[b.rows], blocks.dtype)) for b in blocks]
 
 
+def in_order(weights: list[np.ndarray], order: np.ndarray) -> np.ndarray:
+    """Row weights of all blocks with their components in this order, in memory of their own."""
+    rows = np.empty((sum(map(len, weights)), len(order)), dtype=weights[0].dtype)
+    start = 0
+    for part in weights:
+        np.take(part, order, axis=1, out=rows[start : start + len(part)])
+        start += len(part)
+    return rows
+
+
 def within(trial: np.ndarray, reference: np.ndarray) -> np.ndarray:
     """Probabilities no more than `NEARER` times as close to 0 or 1 as the reference."""
     return np.clip(trial, NEARER * reference, 1 - NEARER * (1 - reference))

@@ -8,6 +8,7 @@ import numpy as np
 
 from falsezero.data.blocks import Block
 from falsezero.kernels import convex_sparse as kernel
+from falsezero.kernels.best_cells import hot_zeros, ranked_columns
 
 HOT = 0.15
 """A zero whose p is above this is visited itself: the series would be off by p^3 / 3."""
@@ -24,30 +25,22 @@ def listed_cells(block: Block, local: Any) -> list[tuple[int, np.ndarray, np.nda
     return lists
 
 
+def stored(listed: Any, rows: Any = ()) -> tuple[np.ndarray, np.ndarray]:
+    """Row starts and columns of a CSR pattern; None is an empty one, for as many rows."""
+    if listed is None:
+        return np.zeros(len(rows) + 1, dtype=np.int64), np.empty(0, dtype=np.int32)
+    return listed.indptr.astype(np.int64, copy=False), listed.indices
+
+
 def find_hot(block: Block, weights: np.ndarray, components: np.ndarray) -> dict[str, Any]:
-    """Zeros whose p exceeds `HOT`; a column whose largest component does not is passed over."""
-    candidates = np.flatnonzero(components.max(axis=0) > HOT)
-    position = np.full(components.shape[1], -1, dtype=np.int64)
-    position[candidates] = np.arange(len(candidates))
-    few = np.ascontiguousarray(components[:, candidates])
-    counts, found = [np.zeros(1, np.int64)], []
-    step = max(1, 1_000_000 // max(len(candidates), 1))
-    for i in range(0, len(weights), step):
-        p = weights[i : i + step] @ few
-        for listed in (block.csr, block.missing_csr):
-            if listed is not None:
-                _blank(p, listed, i, position)
-        rows, columns = np.nonzero(p > HOT)
-        counts.append(np.bincount(rows, minlength=len(p)))
-        found.append(candidates[columns].astype(np.int32))
-    start = np.cumsum(np.concatenate(counts))
-    return {"hot_start": start, "hot_columns": np.concatenate(found)}
-
-
-def _blank(p: np.ndarray, listed: Any, first: int, position: np.ndarray) -> None:
-    """Set p to zero at listed cells of the rows from `first` on."""
-    start = listed.indptr[first : first + len(p) + 1]
-    columns = position[listed.indices[start[0] : start[-1]]]
-    rows = np.repeat(np.arange(len(p)), np.diff(start))
-    inside = columns >= 0
-    p[rows[inside], columns[inside]] = 0
+    """Zeros whose p exceeds `HOT`; columns that cannot reach it are passed over."""
+    look = np.ascontiguousarray(components.T), *ranked_columns(components)
+    lists = *stored(block.csr), *stored(block.missing_csr, weights)
+    start = np.zeros(len(weights) + 1, dtype=np.int64)
+    found = np.empty(components.shape[1] + len(weights), dtype=np.int32)
+    row = 0
+    while row < len(weights):
+        row = hot_zeros(weights, *look, *lists, HOT, row, start, found)
+        if row < len(weights):
+            found = np.concatenate([found, np.empty_like(found)])
+    return {"hot_start": start, "hot_columns": found[: start[-1]].copy()}

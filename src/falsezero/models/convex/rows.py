@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,9 @@ from falsezero.models.convex.hot import find_hot, listed_cells
 
 ROUNDS = 6
 """How many times the sparse solver looks again for zeros to visit; two or three are the rule."""
+
+_ROWS_AT_A_TIME = 4096
+"""Each row brings a matrix of second derivatives."""
 
 
 def settled_weights(
@@ -71,7 +75,11 @@ def settled_sparse_weights(
         is_same = has_same_hot(local, hot)
         local = local._replace(**hot)
         surface = _SparseSurface(block, local, columns, others, share)
-        weights = climb_rows(surface, local.weights, adds_up=True, is_open=share > 0)
+        weights = np.empty(local.weights.shape)
+        for first in range(0, len(weights), _ROWS_AT_A_TIME):
+            some = slice(first, first + _ROWS_AT_A_TIME)
+            here = partial(surface.from_row, first)
+            weights[some] = climb_rows(here, local.weights[some], adds_up=True, is_open=share > 0)
         local = local._replace(weights=weights)
         if is_same:
             break
@@ -91,6 +99,10 @@ class _SparseSurface:
         self.columns, self.share = columns, share
         self.linear, self.gram = others.sum(axis=1), others @ others.T
         self.triangle = self.gram[np.triu_indices(len(others))]
+
+    def from_row(self, first: int, rows: np.ndarray, w: np.ndarray) -> tuple[np.ndarray, ...]:
+        """The surface of rows counted from `first` on."""
+        return self(first + rows, w)
 
     def __call__(self, rows: np.ndarray, w: np.ndarray) -> tuple[np.ndarray, ...]:
         slope = w @ self.gram

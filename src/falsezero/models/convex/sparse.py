@@ -28,9 +28,12 @@ import numpy as np
 from falsezero.data.blocks import Block, Blocks
 from falsezero.inference.contract import Point
 from falsezero.kernels import convex_sparse as kernel
+from falsezero.kernels.sparse_pass import sparse_pass
 from falsezero.models.convex.family import NEARER, Components, floor_of, normalise_rows, within
-from falsezero.models.convex.hot import find_hot, listed_cells
+from falsezero.models.convex.hot import find_hot, stored
 from falsezero.models.convex.rows import settled_sparse_weights
+
+_AT_A_TIME = 8192
 
 
 class SparseRows(NamedTuple):
@@ -43,15 +46,16 @@ class SparseRows(NamedTuple):
 
 
 class SparseStatistics(NamedTuple):
-    """Additive over blocks. Arrays over columns are columns x components."""
+    """Additive over blocks."""
 
     ones: np.ndarray
+    """columns x 2 components: sums of w / p over ones, and what ones take back from the slope of
+    the sums over all cells, at the rows' new weights."""
     zeros: np.ndarray
-    linear: np.ndarray
-    """What the visited cells take back from the slope of the sums over all cells."""
+    """The same of w / (1 - p) over hot zeros, and of all listed cells that are no ones."""
     weight_sum: np.ndarray
     gram: np.ndarray
-    """Like the two before it, of the rows' new weights."""
+    """Like the one before it, of the rows' new weights."""
     log_likelihood: float
     """With plain zeros in second order, at the weights that the rows came with."""
     log_prior: float
@@ -59,7 +63,10 @@ class SparseStatistics(NamedTuple):
 
 
 class SparseSteps:
-    """Maximum likelihood of a convex Bernoulli model without visiting the plain zeros."""
+    """Maximum likelihood of a convex Bernoulli model without visiting the plain zeros.
+
+    Weights are kept in the precision of the table; all sums are double.
+    """
 
     state_params = {"components": 0}
     local_params = {"weights": 1}
@@ -67,6 +74,8 @@ class SparseSteps:
     def __init__(self, exact: Any):
         self.exact = exact
         self.floor = floor_of(np.float64)
+        # Weights in single precision may add up to a little more than one.
+        self.ceiling = 1 - floor_of(exact.dtype)
 
     def init(self, blocks: Blocks, rng: np.random.Generator) -> tuple[Components, list[SparseRows]]:
         """The start of the exact solver."""
@@ -77,9 +86,10 @@ class SparseSteps:
     def cold(local: list[Any]) -> list[SparseRows]:
         """Row weights with no hot zeros yet."""
         none = np.empty(0, dtype=np.int32)
-        # Weights that add up to one in single precision may have p above one in double.
-        weights = [normalise_rows(part.weights.astype(float)) for part in local]
-        return [SparseRows(w, np.zeros(len(w) + 1, np.int64), none, 1) for w in weights]
+        return [
+            SparseRows(part.weights, np.zeros(len(part.weights) + 1, np.int64), none, 1)
+            for part in local
+        ]
 
     def local_step(
         self, block: Block, local: SparseRows, state: Components, rng: Any
@@ -89,52 +99,38 @@ class SparseSteps:
         if rebased:
             local = local._replace(**find_hot(block, local.weights, state.components))
         w, f = local.weights, state.components
-        columns = np.ascontiguousarray(f.T)
-        row_count, row_linear = np.zeros_like(w), np.zeros_like(w)
-        ones, zeros, linear = (np.zeros_like(columns) for _ in range(3))
-        everywhere, overlap = f.sum(axis=1), f @ f.T
-        log_likelihood = -w.sum(axis=0) @ everywhere - 0.5 * np.sum((w.T @ w) * overlap)
-        lists = listed_cells(block, local)
-        slopes = [np.empty(len(index)) for _, _, index in lists]
-        for (kind, start, index), slope in zip(lists, slopes, strict=True):
-            made = ones if kind == kernel.ONES else zeros
-            log_likelihood += kernel.visit(
-                kind, start, index, w, columns, row_count, row_linear, made, slope
-            )
-        share = self.exact.prior / w.shape[1]
-        log_prior = share * float(np.log(np.maximum(w, 1e-300)).sum()) if share else 0.0
-        if share:
-            row_count += share
-        new = w.copy()
-        falls = np.subtract(everywhere, row_linear, out=row_linear)
-        kernel.climb_rows(new, row_count, falls, w @ overlap)
-        for (_, start, index), slope in zip(lists, slopes, strict=True):
-            kernel.take_back(start, index, slope, new, linear)
-        stats = SparseStatistics(
-            ones, zeros, linear, new.sum(axis=0), new.T @ new, float(log_likelihood), log_prior,
-            int(rebased),
+        columns, new = np.ascontiguousarray(f.T), np.empty_like(w)
+        ones, zeros = (np.zeros((len(columns), 2 * len(f))) for _ in range(2))
+        log_likelihood, log_prior = sparse_pass(
+            w, columns, f.sum(axis=1), f @ f.T, self.exact.prior / len(f),
+            *stored(block.csr), local.hot_start, local.hot_columns, *stored(block.missing_csr, w),
+            new, ones, zeros,
         )  # fmt: skip
+        stats = SparseStatistics(
+            ones, zeros, *sum_and_gram(new), log_likelihood, log_prior, int(rebased)
+        )
         return local._replace(weights=new, clock=local.clock + 1), stats
 
     def settle(self, block: Block, local: SparseRows, state: Components) -> SparseRows:
         """Row weights at the maximum of the same surrogate, components fixed."""
         f, share = state.components, self.exact.prior / self.exact.n_components
-        local = settled_sparse_weights(block, local, f, f, share)
-        return local._replace(weights=normalise_rows(local.weights))
+        settled = settled_sparse_weights(block, local, f, f, share)
+        weights = settled.weights.astype(local.weights.dtype)
+        return settled._replace(weights=normalise_rows(weights))
 
     def global_step(self, stats: SparseStatistics, state: Components, rng: Any) -> Components:
         """Solve each column for the probabilities of its components."""
-        f, prior, mean = state.components, self.exact.prior, self.exact.column_mean
-        columns = np.ascontiguousarray(f.T)
+        f, prior, mean = state.components, self.exact.prior, self.exact.column_mean[:, None]
+        columns, k = np.ascontiguousarray(f.T), len(f)
         kernel.climb_columns(
             columns,
-            stats.ones + prior * mean[:, None],
-            stats.zeros + prior * (1 - mean[:, None]),
-            stats.weight_sum - stats.linear,
+            columns * stats.ones[:, :k] + prior * mean,
+            (1 - columns) * stats.zeros[:, :k] + prior * (1 - mean),
+            stats.weight_sum - stats.ones[:, k:] - stats.zeros[:, k:],
             np.ascontiguousarray((stats.gram @ f).T),
             self.floor,
         )
-        return Components(np.ascontiguousarray(columns.T))
+        return Components(np.minimum(columns.T, self.ceiling, order="C"))
 
     def objective(self, stats: SparseStatistics, state: Components) -> float:
         """The likelihood with its plain zeros in second order."""
@@ -143,8 +139,17 @@ class SparseSteps:
     def project(self, trial: Point, reference: Point) -> Point:
         """Components into (0, 1), weights onto the simplex, neither much nearer the edge."""
         a = within(trial.state.components, reference.state.components)
-        rows = [
-            t._replace(weights=normalise_rows(np.maximum(t.weights, NEARER * r.weights)))
-            for t, r in zip(trial.local, reference.local, strict=True)
-        ]
-        return Point(Components(np.clip(a, self.floor, 1 - self.floor)), rows)
+        for t, r in zip(trial.local, reference.local, strict=True):
+            # In the memory of the trial, which nobody else has: there may be many rows.
+            normalise_rows(np.maximum(t.weights, NEARER * r.weights, out=t.weights))
+        return Point(Components(np.clip(a, self.floor, self.ceiling)), trial.local)
+
+
+def sum_and_gram(weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Column sums and W'W in double precision, some rows at a time."""
+    total, gram = np.zeros(weights.shape[1]), np.zeros((weights.shape[1],) * 2)
+    for start in range(0, len(weights), _AT_A_TIME):
+        some = weights[start : start + _AT_A_TIME].astype(float, copy=False)
+        total += some.sum(axis=0)
+        gram += some.T @ some
+    return total, gram
