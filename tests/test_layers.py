@@ -51,9 +51,9 @@ def layer_of(module):
 
 
 def lazy_plot_methods(path):
-    """Imports of the plot layer inside a method named `plot`, which the design allows."""
+    """Imports inside a method named `plot` or `to_html`, which the design allows."""
     for node in ast.walk(ast.parse(path.read_text())):
-        if isinstance(node, ast.FunctionDef) and node.name == "plot":
+        if isinstance(node, ast.FunctionDef) and node.name in ("plot", "to_html"):
             for inner in ast.walk(node):
                 if isinstance(inner, ast.ImportFrom) and inner.module:
                     yield inner.module

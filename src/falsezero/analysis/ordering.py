@@ -6,12 +6,19 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from falsezero.data.read import as_table
 from falsezero.data.table import Table
 
-__all__ = ["Ordering", "by_strongest", "order_by_component", "ternary_coordinates"]
+__all__ = [
+    "Ordering",
+    "by_strongest",
+    "order_by_component",
+    "order_by_correspondence",
+    "ternary_coordinates",
+]
 
 
 @dataclass(frozen=True)
@@ -49,6 +56,34 @@ class Ordering:
         known = as_table(table)
         values = known.values[self.rows][:, self.columns]
         return Table(values, known.rows[self.rows], known.columns[self.columns], known.name)
+
+
+def order_by_correspondence(table: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Positions of rows and of columns along the first axis of correspondence analysis.
+
+    Rows that share columns come next to each other, and columns that share rows; a table that
+    follows a gradient becomes a diagonal band. Empty rows and columns come last.
+
+    >>> rows, columns = order_by_correspondence([[1, 1, 0, 0], [0, 0, 1, 1], [0, 1, 1, 0]])
+    >>> rows.tolist() in ([0, 2, 1], [1, 2, 0])
+    True
+    """
+    ones = as_table(table).values.copy()
+    ones.data = (ones.data == 1).astype(float)
+    totals = [np.asarray(ones.sum(axis=axis)).ravel() for axis in (1, 0)]
+    scale = [1 / np.sqrt(np.maximum(total, 1.0)) for total in totals]
+    scaled = sparse.diags_array(scale[0]) @ ones @ sparse.diags_array(scale[1])
+    if min(scaled.shape) <= 3:
+        left, _, right = np.linalg.svd(scaled.toarray(), full_matrices=False)
+        vectors = left[:, min(1, left.shape[1] - 1)], right[min(1, len(right) - 1)]
+    else:
+        start = np.random.default_rng(0).random(min(scaled.shape))
+        left, values, right = sparse.linalg.svds(scaled, k=2, v0=start)
+        vectors = left[:, np.argmin(values)], right[np.argmin(values)]
+    return tuple(
+        np.lexsort((vector * part, total == 0))
+        for vector, part, total in zip(vectors, scale, totals, strict=True)
+    )
 
 
 def order_by_component(model: Any, table: Any, *, network: bool | None = None) -> Ordering:

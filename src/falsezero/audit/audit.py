@@ -219,6 +219,13 @@ class Audit:
         return [*said, *self._level]
 
     @property
+    def sentences_by_weight(self) -> list[str]:
+        """`sentences` with the number of surprising zeros first, for a headline."""
+        counted = len(self.sentences) - len(self._level) - 1
+        said = self.sentences
+        return [said[counted], *said[:counted], *said[counted + 1 :]]
+
+    @property
     def _level(self) -> list[str]:
         """What is known of how many zeros are false."""
         if self.calibration is not None:
@@ -263,6 +270,24 @@ class Audit:
     def _repr_html_(self) -> str:
         said = "".join(f"<p>{html.escape(sentence)}</p>" for sentence in self.sentences)
         return said + (self.zeros.head(10)._repr_html_() if self.zeros else "")
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the table with its surprising zeros, and what was expected, side by side."""
+        from falsezero.plot.audited_table import AuditedTableDisplay
+
+        return AuditedTableDisplay.from_audit(self, ax=ax)
+
+    def to_html(self, path: Any, *, title: str | None = None) -> Any:
+        """Write the audit as one self-contained page; returns the path of the file.
+
+        Parameters
+        ----------
+        path : path of the HTML file to write
+        title : str, optional
+        """
+        from falsezero.report.audit_page import write_audit_page
+
+        return write_audit_page(self, path, title=title)
 
     # -- after calibration ----------------------------------------------------------------------
 

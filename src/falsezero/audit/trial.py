@@ -59,6 +59,11 @@ class Trial:
         return self.n_hidden >= _FEWEST_HIDDEN and self.gain > _Z * self.gain_error
 
     @property
+    def chance_precision(self) -> float:
+        """Average precision of a random order: the share of hidden finds among the zeros."""
+        return self.n_hidden / max(1, self.n_zeros)
+
+    @property
     def best_single(self) -> dict[str, Any]:
         """The best single method by average precision, of ones hidden alike."""
         rows = [

@@ -21,6 +21,7 @@ from falsezero.cli._words import one_sentence
 __all__ = ["main"]
 
 COMMANDS = (
+    "audit",
     "demo",
     "select",
     "fit",
@@ -61,7 +62,7 @@ class _Commands(click.Group):
     cls=_Commands,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     epilog="Exit codes: 0 done, 1 failed, 2 wrong usage, 3 not converged under --strict, "
-    "130 interrupted. Begin with: falsezero demo -o demo",
+    "130 interrupted. Begin with: falsezero audit TABLE -o audit.html",
 )
 @click.version_option(__version__, prog_name="falsezero", message="%(prog)s %(version)s")
 @click.option("--traceback", is_flag=True, help="Show where in the code an error comes from.")

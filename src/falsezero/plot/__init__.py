@@ -6,6 +6,7 @@ from importlib import import_module
 from typing import Any
 
 _HOMES = {
+    "AuditedTableDisplay": "audited_table",
     "BoxesDisplay": "curves",
     "ComponentBarsDisplay": "component_bars",
     "ComponentHeatmapDisplay": "component_heatmap",
@@ -20,6 +21,7 @@ _HOMES = {
     "PhantomWeightDisplay": "phantom_weight",
     "RocDisplay": "roc",
     "TernaryDisplay": "ternary",
+    "TrialDisplay": "trial",
     "WeightsByGroupDisplay": "weights_by_group",
 }
 

@@ -13,6 +13,8 @@ __all__ = [
     "INK",
     "KIND_COLOUR",
     "KIND_WORD",
+    "SURPRISING_ONE",
+    "SURPRISING_ZERO",
     "Display",
     "grid_of",
     "outside",
@@ -26,6 +28,11 @@ COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F
 
 KIND_COLOUR = {"content": "#0072B2", "white": "#D55E00", "black": "#CC79A7"}
 KIND_WORD = {"content": "content", "white": "makes zeros only", "black": "makes ones only"}
+
+SURPRISING_ZERO = "#E06C00"
+SURPRISING_ONE = "#8E44AD"
+"""The colour language of every page and picture: orange for zeros that may be false, purple for
+ones that may be, ink for recorded ones."""
 
 INK = LinearSegmentedColormap.from_list("ink", ["#ffffff", "#0b2a45"])
 """Paper to ink: a probability of 0 is white, of 1 nearly black; reads the same in grey."""

@@ -5,18 +5,24 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from matplotlib.colors import to_rgb
 
 from falsezero.analysis.ordering import by_strongest
 from falsezero.data.blocks import UNOBSERVED
 from falsezero.data.validate import labels_of
-from falsezero.plot._canvas import COLOURS, INK, Display, shorten
+from falsezero.plot._canvas import (
+    COLOURS,
+    INK,
+    SURPRISING_ONE,
+    SURPRISING_ZERO,
+    Display,
+    shorten,
+)
 from falsezero.plot._kinds import keep_of, kinds_of
 
 __all__ = ["OrderedTableDisplay"]
 
 _MOST_CELLS = 20_000_000
-_MISSED = np.array([0.88, 0.42, 0.0])
-_EXTRA = np.array([0.56, 0.27, 0.68])
 
 
 class OrderedTableDisplay(Display):
@@ -109,6 +115,6 @@ class OrderedTableDisplay(Display):
         clean = self.probability >= 0.5
         picture = np.ones((*clean.shape, 3))
         picture[clean] = INK(0.75)[:3]
-        picture[clean & (self.observed == 0)] = _MISSED
-        picture[~clean & (self.observed == 1)] = _EXTRA
+        picture[clean & (self.observed == 0)] = to_rgb(SURPRISING_ZERO)
+        picture[~clean & (self.observed == 1)] = to_rgb(SURPRISING_ONE)
         return picture

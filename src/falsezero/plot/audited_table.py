@@ -1,0 +1,135 @@
+"""A table with its surprising zeros marked, beside what was expected."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from matplotlib.colors import to_rgb
+
+from falsezero.analysis.ordering import order_by_correspondence
+from falsezero.plot._canvas import INK, SURPRISING_ONE, SURPRISING_ZERO, Display, shorten
+
+if TYPE_CHECKING:
+    from falsezero.audit import Audit
+
+__all__ = ["AuditedTableDisplay"]
+
+_MOST_ROWS, _MOST_COLUMNS = 400, 200
+_UNKNOWN = "#d9d9d9"
+
+
+class AuditedTableDisplay(Display):
+    """The table as recorded with surprising cells in colour, and the expected table.
+
+    Rows and columns follow the first axis of correspondence analysis, so that what is alike lies
+    side by side. Of a large table, evenly spread rows and the most frequent columns are drawn.
+
+    Parameters
+    ----------
+    recorded : array of shape (n_rows, n_columns)
+        NaN where not observed.
+    expected : array of the same shape
+    zeros, ones : bool arrays of the same shape
+        Which cells are surprising.
+    rows, columns : labels
+    is_part : bool, default=False
+        Whether rows or columns of the table were left out.
+
+    Examples
+    --------
+    >>> import falsezero as fz
+    >>> table = fz.datasets.make_aspect_bernoulli(60, 12, 2, random_state=0).table
+    >>> audit = fz.audit(table, probabilities=fz.EASE(), random_state=0)
+    >>> AuditedTableDisplay.from_audit(audit).axes_.shape
+    (1, 2)
+    """
+
+    def __init__(
+        self,
+        recorded: Any,
+        expected: Any,
+        zeros: Any,
+        ones: Any,
+        rows: Any,
+        columns: Any,
+        is_part: bool = False,
+    ):
+        self.recorded = np.asarray(recorded)
+        self.expected = np.asarray(expected)
+        self.zeros = np.asarray(zeros)
+        self.ones = np.asarray(ones)
+        self.rows = np.asarray(rows)
+        self.columns = np.asarray(columns)
+        self.is_part = is_part
+
+    @classmethod
+    def from_audit(cls, audit: Audit, *, ax: Any = None) -> AuditedTableDisplay:
+        """Draw an audit."""
+        table = audit.table
+        rows, columns = _chosen(table)
+        corner = np.ix_(np.arange(len(rows)), columns)
+        zeros, ones = (
+            _marked(found, table)[rows].toarray()[corner] for found in (audit.zeros, audit.ones)
+        )
+        display = cls(
+            table.values[rows].toarray()[corner],
+            audit.expected.of_rows(rows)[corner],
+            zeros > 0,
+            ones > 0,
+            table.rows[rows],
+            table.columns[columns],
+            (len(rows), len(columns)) != table.shape,
+        )
+        return display.plot(ax)
+
+    def plot(self, ax: Any = None, max_labels: int = 50) -> AuditedTableDisplay:
+        """Draw the two panels; labels where there are at most `max_labels`."""
+        n_rows, n_columns = self.recorded.shape
+        high = float(np.clip(0.16 * n_rows, 3.0, 7.0))
+        panels = self._begin_panels(ax, 1, 2, (9.6, high + 0.6))[0]
+        panels[0].imshow(self._picture(), aspect="auto", interpolation="nearest")
+        panels[0].set_title("as recorded; orange: surprising zeros, purple: ones", fontsize=10)
+        panels[1].imshow(
+            self.expected, cmap=INK, vmin=0, vmax=1, aspect="auto", interpolation="nearest"
+        )
+        panels[1].set_title("expected, from white (0) to dark (1)", fontsize=10)
+        for panel in panels:
+            panel.set(xticks=[], yticks=[])
+            if n_columns <= max_labels:
+                names = [shorten(name, 16) for name in self.columns]
+                panel.set_xticks(np.arange(n_columns), names, rotation=90, fontsize=7)
+        if n_rows <= max_labels:
+            names = [shorten(name, 20) for name in self.rows]
+            panels[0].set_yticks(np.arange(n_rows), names, fontsize=7)
+        panels[0].set_ylabel(f"{n_rows} rows × {n_columns} columns", fontsize=9)
+        return self
+
+    def _picture(self) -> np.ndarray:
+        picture = np.ones((*self.recorded.shape, 3))
+        picture[self.recorded == 1] = INK(0.75)[:3]
+        picture[np.isnan(self.recorded)] = to_rgb(_UNKNOWN)
+        picture[self.zeros] = to_rgb(SURPRISING_ZERO)
+        picture[self.ones] = to_rgb(SURPRISING_ONE)
+        return picture
+
+
+def _chosen(table: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Rows and columns to draw, in their order."""
+    rows, columns = order_by_correspondence(table)
+    if len(rows) > _MOST_ROWS:
+        rows = rows[np.linspace(0, len(rows) - 1, _MOST_ROWS).astype(int)]
+    if len(columns) > _MOST_COLUMNS:
+        total = np.asarray((table.values == 1).sum(axis=0)).ravel()
+        frequent = np.argsort(-total, kind="stable")[:_MOST_COLUMNS]
+        columns = columns[np.isin(columns, frequent)]
+    return rows, columns
+
+
+def _marked(found: Any, table: Any) -> Any:
+    """Listed cells as a sparse mask of the table's shape."""
+    from scipy import sparse
+
+    rows = [table.row(label) for label in found["row"].tolist()]
+    columns = [table.column(label) for label in found["column"].tolist()]
+    return sparse.csr_array((np.ones(len(rows)), (rows, columns)), shape=table.shape)

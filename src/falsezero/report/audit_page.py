@@ -1,0 +1,217 @@
+"""An audit as one page: the answer first, then the list, then what it rests on."""
+
+from __future__ import annotations
+
+import html
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from falsezero.audit import Audit
+from falsezero.data.output import check_target, write_atomically
+from falsezero.data.tidy import Tidy
+from falsezero.plot import AuditedTableDisplay, TrialDisplay
+from falsezero.report.elements import (
+    Column,
+    bullet_list,
+    data_table,
+    document,
+    download_link,
+    figure,
+    inline,
+    paragraphs,
+)
+
+__all__ = ["audit_sections", "page_title", "write_audit_page"]
+
+_LISTED = 300
+_MOST_DOWNLOADED = 20_000
+_A_SIDE = 12
+
+_ASSUMPTIONS = (
+    "Rows that resemble each other are expected to share columns. Where that is not so, or where "
+    "what decides is not in the table, nothing here can find out.",
+    "`expected` is how often one look at a cell like this records a one, judged from all other "
+    "cells. It is not the probability that the zero is false: a rare thing that is easily found, "
+    "and is not there, leaves the same zero.",
+    "The trial hides finds at random, or more of them in some rows. It shows how well lost finds "
+    "are ranked. It cannot show how many were lost: that no zero at all is false would give the "
+    "same table.",
+)
+
+
+def write_audit_page(audit: Audit, path: Any, *, title: str | None = None) -> Path:
+    """Write an audit as one self-contained page; see `Audit.to_html`."""
+    target = check_target(path)
+    title = title or page_title(audit)
+    links = (("zeros", "Surprising zeros"), ("map", "The table"), ("trial", "The trial"))
+    links += (("sides", "Rows and columns"), ("basis", "What this rests on"))
+    nav = "".join(f'<a href="#{name}">{text}</a>' for name, text in links)
+    body = (
+        f"<main>\n<h1>{html.escape(title)}</h1>\n{_subtitle(audit)}\n"
+        f'<nav aria-label="Sections">{nav}</nav>\n{audit_sections(audit)}\n</main>'
+    )
+    write_atomically(target, document(title, body).encode())
+    return target
+
+
+def page_title(audit: Audit) -> str:
+    """The question, and the name of the table where it has one."""
+    return f"Which zeros are real? {audit.table.name or ''}".strip()
+
+
+def audit_sections(audit: Audit) -> str:
+    """The sections of an audit: answer, zeros, table, trial, rows and columns, ones, basis."""
+    parts = [_answer(audit), _zeros(audit), _map(audit), _trial(audit), _sides(audit)]
+    return "\n".join([*parts, _ones(audit), _basis(audit)])
+
+
+def _subtitle(audit: Audit) -> str:
+    table = audit.table
+    rows, columns = table.shape
+    said = f"{rows:,} rows × {columns:,} columns, {table.n_ones:,} ones"
+    if table.n_missing:
+        said += f", {table.n_missing:,} cells not observed"
+    return f'<p class="subtitle">{html.escape(said)}</p>'
+
+
+def _answer(audit: Audit) -> str:
+    """The headline is the number of surprising zeros; the trial follows."""
+    head, *rest = audit.sentences_by_weight
+    return f'<div class="answer"><p class="headline">{inline(head)}</p>{paragraphs(rest)}</div>'
+
+
+def _zeros(audit: Audit) -> str:
+    found = audit.zeros
+    heading = '<h2 id="zeros">Surprising zeros</h2>'
+    if not found:
+        return f"{heading}<p>None is named.</p>"
+    shown = found.head(_LISTED)
+    columns = [Column("Row", shown["row"]), Column("Column", shown["column"])]
+    for name, label in (("present", "Present"), ("again", "Again"), ("expected", "Expected")):
+        if name in shown.columns:
+            columns.append(Column(label, shown[name], "probability"))
+    columns.append(Column("Why", shown["why"], "why"))
+    return (
+        f"{heading}<p>{inline(_legend(found, len(shown)))}</p>"
+        f"{_tools('zero-list', len(shown), found)}{data_table(columns, 'zero-list')}"
+    )
+
+
+def _legend(found: Tidy, n_shown: int) -> str:
+    """What the columns of the list mean."""
+    said = "Best first" if n_shown == len(found) else f"The first {n_shown} of {len(found):,}"
+    said += ". Expected: how often a look at a cell like this one records a one."
+    if "again" in found.columns:
+        said += " Again: the probability of a one if this very cell is looked at again."
+    if "present" in found.columns:
+        said += " Present: the probability that it is really there."
+    return said + " Why: what speaks for a one."
+
+
+def _tools(identifier: str, n_shown: int, found: Tidy) -> str:
+    best = found.head(_MOST_DOWNLOADED)
+    link = download_link("Download the list as CSV", f"{identifier}.csv", best.to_csv())
+    if n_shown < 10:
+        return f'<div class="tools">{link}</div>'
+    return (
+        f'<div class="tools"><label>Find <input type="search" data-filters="{identifier}" '
+        f'aria-describedby="{identifier}-count" placeholder="a row or a column"></label>'
+        f'<span id="{identifier}-count" role="status"></span>{link}</div>'
+    )
+
+
+def _map(audit: Audit) -> str:
+    display = AuditedTableDisplay.from_audit(audit)
+    part = (
+        " Of this large table, some rows and the most frequent columns." if display.is_part else ""
+    )
+    caption = (
+        "Left: the table as recorded, with surprising zeros in orange and surprising ones in "
+        "purple. Right: what was expected. Rows and columns that resemble each other lie side by "
+        f"side (first axis of correspondence analysis).{part}"
+    )
+    return f'<h2 id="map">The table</h2>{figure(display, caption)}'
+
+
+def _trial(audit: Audit) -> str:
+    heading = '<h2 id="trial">The trial on this table</h2>'
+    trial = audit.trial
+    if trial is None:
+        return (
+            f"{heading}<p>The probabilities were handed in, so nothing could be hidden and found "
+            "again.</p>"
+        )
+    said = (
+        "A tenth of the ones was turned into zeros, every method was fitted to what was left, and "
+        "the zeros were put in order. Average precision is 1 where all hidden finds come first; "
+        f"a method that guesses has about {trial.chance_precision:.2g}."
+    )
+    caption = (
+        "Average precision of each method when every one is as likely to be hidden; blue is the "
+        "average of all methods that this page uses. Popularity is how common each column is."
+    )
+    return f"{heading}<p>{inline(said)}</p>{figure(TrialDisplay.from_trial(trial), caption)}"
+
+
+def _sides(audit: Audit) -> str:
+    """Rows and columns in which surprising zeros gather."""
+    halves = []
+    for title, table, label in (
+        ("Rows with most surprising zeros", audit.rows, "row"),
+        ("Columns with most surprising zeros", audit.columns, "column"),
+    ):
+        order = np.lexsort((-table["expected"], -table["surprising"]))[:_A_SIDE]
+        halves.append(f"<div><h3>{title}</h3>{_side(table.take(order), label)}</div>")
+    said = (
+        "Missing is the number of ones expected among the zeros: what one more look at cells like "
+        "these would record."
+    )
+    return (
+        f'<h2 id="sides">Rows and columns</h2><p>{said}</p>'
+        f'<div class="columns">{"".join(halves)}</div>'
+    )
+
+
+def _side(table: Tidy, label: str) -> str:
+    columns = [
+        Column(label.capitalize(), table[label]),
+        Column("Found", [f"{int(n):,}" for n in table["found"]], "number"),
+        Column("Missing", [f"{x:.1f}" for x in table["expected"]], "number"),
+        Column("Surprising", [f"{int(n):,}" for n in table["surprising"]], "number"),
+    ]
+    if "complete" in table.columns:
+        columns.append(Column("Complete", [f"{x:.0%}" for x in table["complete"]], "number"))
+    if "came_back" in table.columns:
+        shares = ["" if np.isnan(x) else f"{x:.0%}" for x in table["came_back"]]
+        columns.append(Column("Came back", shares, "number"))
+    return data_table(columns)
+
+
+def _ones(audit: Audit) -> str:
+    found = audit.ones
+    if not found:
+        return ""
+    shown = found.head(_A_SIDE * 2)
+    columns = [Column("Row", shown["row"]), Column("Column", shown["column"])]
+    columns.append(Column("Expected", shown["expected"], "probability"))
+    columns.append(Column("Share of ones in its column", shown["rate"], "probability"))
+    said = (
+        f"{len(found):,} ones were expected less than a tenth as often as others in their column; "
+        "the strangest first. Most are rare finds and true; some may be mistakes of recording."
+    )
+    return f"<h2>Surprising ones</h2><p>{said}</p>{data_table(columns)}"
+
+
+def _basis(audit: Audit) -> str:
+    said = list(_ASSUMPTIONS)
+    if audit.detection is not None:
+        said.append(f"`again` and `present` rest on {audit.detection.source}.")
+    elif audit.calibration is None:
+        said.append(
+            "To turn surprise into a probability, state a loss rate (`loss=0.2`), give detection "
+            "rates (`detection=`), look again at some rows (`fz.calibrate`), or hand over repeated "
+            "looks (`look=` in `fz.read`)."
+        )
+    return f'<h2 id="basis">What this rests on</h2>{bullet_list(said)}'

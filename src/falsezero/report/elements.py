@@ -1,0 +1,165 @@
+"""The pieces that pages are made of: paragraphs, tables, pictures, and the page around them."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import html
+import io
+import re
+import warnings
+from collections.abc import Iterable, Sequence
+from importlib import resources
+from typing import Any, NamedTuple
+
+__all__ = [
+    "Column",
+    "bullet_list",
+    "data_table",
+    "document",
+    "download_link",
+    "figure",
+    "inline",
+    "paragraphs",
+    "probability",
+]
+
+_LONG = 25
+"""Lines beyond which a table scrolls within itself."""
+
+_SCRIPT = re.compile(r"<script(?P<attributes>[^>]*)>(?P<code>.*?)</script>", re.DOTALL)
+
+
+class Column(NamedTuple):
+    """One column of a table on a page."""
+
+    name: str
+    values: Sequence[Any]
+    kind: str = "text"
+    """ "text", "why" (longer text), "number", or "probability", drawn as a bar with its number."""
+
+
+def inline(text: str) -> str:
+    """Plain text as HTML; what stands between backticks is shown as code.
+
+    >>> inline("a < b, see `fz.audit`")
+    'a &lt; b, see <code>fz.audit</code>'
+    """
+    return re.sub(r"`([^`]*)`", r"<code>\1</code>", html.escape(text))
+
+
+def paragraphs(lines: Iterable[str]) -> str:
+    """One paragraph a line."""
+    return "".join(f"<p>{inline(line)}</p>" for line in lines)
+
+
+def bullet_list(lines: Iterable[str]) -> str:
+    """One bullet a line."""
+    return "<ul>" + "".join(f"<li>{inline(line)}</li>" for line in lines) + "</ul>"
+
+
+def probability(value: float) -> str:
+    """A probability in two digits that never claims certainty.
+
+    >>> probability(0.874), probability(0.9993), probability(0.001), probability(0.0)
+    ('0.87', '0.99+', '<0.01', '<0.01')
+    """
+    if value > 0.99:
+        return "0.99+"
+    return "<0.01" if value < 0.01 else f"{value:.2f}"
+
+
+def data_table(columns: Sequence[Column], identifier: str = "") -> str:
+    """A table that scrolls sideways on a narrow screen, and within itself where it is long."""
+    head = "".join(
+        f'<th scope="col"{_class(column.kind)}>{html.escape(column.name)}</th>'
+        for column in columns
+    )
+    lines = zip(*[column.values for column in columns], strict=True)
+    body = "".join(
+        "<tr>" + "".join(_cell(v, c.kind) for v, c in zip(line, columns, strict=True)) + "</tr>"
+        for line in lines
+    )
+    named = f' id="{identifier}"' if identifier else ""
+    table = f"<table{named}><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+    frame = "scroll long" if len(columns[0].values) > _LONG else "scroll"
+    return f'<div class="{frame}" tabindex="0">{table}</div>'
+
+
+def _class(kind: str) -> str:
+    return f' class="{kind}"' if kind in ("number", "why") else ""
+
+
+def _cell(value: Any, kind: str) -> str:
+    if kind == "probability":
+        meter = f'<meter min="0" max="1" value="{float(value):.3f}"></meter>'
+        return f'<td class="bar">{meter}{html.escape(probability(float(value)))}</td>'
+    return f"<td{_class(kind)}>{html.escape(str(value))}</td>"
+
+
+def download_link(text: str, file_name: str, content: str) -> str:
+    """A link that saves text which the page carries along."""
+    data = base64.b64encode(content.encode()).decode()
+    name = html.escape(file_name)
+    return f'<a download="{name}" href="data:text/csv;base64,{data}">{html.escape(text)}</a>'
+
+
+def figure(display: Any, caption: str) -> str:
+    """A drawn display as a picture inside the page; the display's figure is closed."""
+    stream = io.BytesIO()
+    with warnings.catch_warnings():
+        # A script that the picture's font lacks shows as boxes there, and as itself all around.
+        warnings.filterwarnings("ignore", "Glyph .* missing")
+        display.figure_.savefig(stream, format="png", dpi=110)
+    display.close()
+    data = base64.b64encode(stream.getvalue()).decode()
+    text = html.escape(caption)
+    image = f'<img alt="{text}" src="data:image/png;base64,{data}">'
+    return f"<figure>{image}<figcaption>{text}</figcaption></figure>"
+
+
+def document(title: str, body: str, *, inner_pages: Sequence[str] = ()) -> str:
+    """A whole page that loads nothing and runs only its own scripts.
+
+    Parameters
+    ----------
+    title : str
+    body : str
+        HTML of the page's contents.
+    inner_pages : list of str, optional
+        Pages that stand in frames inside `body`; they obey this page's policy, so their scripts
+        are allowed in it.
+    """
+    script = f'<script type="module">\n{_file("page.js")}</script>'
+    policy = content_security_policy([script, *inner_pages])
+    return (
+        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f"<title>{html.escape(title)}</title>\n<style>\n{_file('page.css')}</style>\n</head>\n"
+        f"<body>\n{body}\n{script}\n</body>\n</html>\n"
+    )
+
+
+def content_security_policy(pages: Iterable[str]) -> str:
+    """A policy under which nothing is loaded and only the scripts of these pages run.
+
+    Scripts are named by their hashes; 'strict-dynamic' lets them add scripts of their own.
+
+    >>> content_security_policy(["<script>1</script>"]).split("; ")[0]
+    "default-src 'none'"
+    """
+    hashes = " ".join(
+        f"'sha256-{base64.b64encode(hashlib.sha256(match['code'].encode()).digest()).decode()}'"
+        for page in pages
+        for match in _SCRIPT.finditer(page)
+        if "text/plain" not in match["attributes"]
+    )
+    return (
+        "default-src 'none'; img-src data:; style-src 'unsafe-inline'; "
+        f"script-src 'strict-dynamic' {hashes}; base-uri 'none'; form-action 'none'"
+    )
+
+
+def _file(name: str) -> str:
+    return resources.files("falsezero.report").joinpath(name).read_text("utf-8")

@@ -1,0 +1,98 @@
+"""The audit's page: the answer first, everything escaped, nothing loaded, and it fits a phone."""
+
+from __future__ import annotations
+
+import base64
+import re
+
+import matplotlib as mpl
+import numpy as np
+import pytest
+
+import falsezero as fz
+from falsezero.report.elements import content_security_policy, data_table, probability
+
+mpl.use("Agg")
+
+
+@pytest.fixture(scope="module")
+def finds() -> fz.Table:
+    """Three faunas of eight genera; a third of what lived there was not found."""
+    rng = np.random.default_rng(0)
+    fauna = np.kron(np.eye(3), np.full((1, 8), 0.95))[rng.integers(3, size=120)]
+    values = (rng.random(fauna.shape) < fauna) & (rng.random(fauna.shape) < 0.67)
+    rows = [f"site <b>{i}</b>" for i in range(120)]
+    return fz.Table(values, rows, [f"genus {i}" for i in range(24)], "finds & gaps")
+
+
+@pytest.fixture(scope="module")
+def audit(finds):
+    return fz.audit(finds, probabilities=fz.EASE(), loss=0.33, random_state=0, verbose=0)
+
+
+@pytest.fixture(scope="module")
+def page(audit, tmp_path_factory) -> str:
+    path = tmp_path_factory.mktemp("page") / "audit.html"
+    assert audit.to_html(path) == path
+    return path.read_text("utf-8")
+
+
+def test_the_page_opens_with_the_answer(audit, page) -> None:
+    assert "<title>Which zeros are real? finds &amp; gaps</title>" in page
+    headline = re.search(r'class="headline">([^<]*)<', page)
+    assert headline is not None
+    assert headline[1] == audit.sentences_by_weight[0]
+    assert f"{len(audit.zeros):,} of the" in headline[1]
+    assert "We hid" in page.split("Surprising zeros</h2>")[0]
+
+
+def test_the_page_lists_what_the_audit_lists(audit, page) -> None:
+    table = page.split('id="zero-list"')[1].split("</table>")[0]
+    rows = re.findall(r"<tr><td>(.*?)</td><td>(.*?)</td>", table)
+    shown = audit.zeros.head(300)
+    assert len(rows) == len(shown)
+    assert rows[0][1] == shown["column"][0]
+    for name in ("Present", "Again", "Expected"):
+        assert f">{name}</th>" in table
+    assert "site <b>" not in page
+    assert "site &lt;b&gt;" in page
+
+
+def test_the_downloaded_list_is_the_list(audit, page) -> None:
+    data = re.search(r'download="zero-list.csv" href="data:text/csv;base64,([^"]*)"', page)
+    assert data is not None
+    assert base64.b64decode(data[1]).decode() == audit.zeros.to_csv()
+
+
+def test_the_page_needs_no_network_and_runs_only_its_own_script(page) -> None:
+    assert re.findall(r'(?:src|href)="(?!data:|#)[^"]*"', page) == []
+    policy = re.search(r'Content-Security-Policy" content="([^"]*)"', page)
+    assert policy is not None
+    assert policy[1] == content_security_policy([page])
+    assert "default-src 'none'" in policy[1]
+
+
+def test_a_table_that_teaches_nothing_says_so(tmp_path) -> None:
+    noise = np.random.default_rng(1).random((80, 12)) < 0.4
+    audit = fz.audit(noise.astype(float), probabilities=fz.EASE(), random_state=0, verbose=0)
+    text = audit.to_html(tmp_path / "noise.html").read_text("utf-8")
+    assert "no method did better than how common each column is" in text
+    assert "None is named." in text
+
+
+def test_probabilities_never_claim_certainty() -> None:
+    assert [probability(p) for p in (1.0, 0.995, 0.99, 0.5, 0.004, 0.0)] == [
+        "0.99+",
+        "0.99+",
+        "0.99",
+        "0.50",
+        "<0.01",
+        "<0.01",
+    ]
+
+
+def test_only_long_tables_scroll_within_themselves() -> None:
+    from falsezero.report.elements import Column
+
+    assert 'class="scroll"' in data_table([Column("n", range(25), "number")])
+    assert 'class="scroll long"' in data_table([Column("n", range(26), "number")])
