@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from falsezero.base.capabilities import Capabilities
-from falsezero.base.estimator import FactorModel
+from falsezero.base.estimator import OptimisedModel
 from falsezero.data.blocks import UNOBSERVED, Block, Blocks
 from falsezero.inference.contract import Fit, Point, Steps
 
@@ -70,7 +70,7 @@ class SkeletonSteps:
         return trial._replace(state=State(np.clip(trial.state.rates, 1e-12, 1 - 1e-12)))
 
 
-class Skeleton(FactorModel):
+class Skeleton(OptimisedModel):
     """One sentence that says what the model is for.
 
     >>> model = Skeleton().fit(np.array([[0, 1.0], [1, 1.0]]))

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from falsezero.base.capabilities import Capabilities
-from falsezero.base.estimator import FactorModel, Interval, StrOptions
+from falsezero.base.estimator import Interval, OptimisedModel, StrOptions
 from falsezero.data.blocks import Block, Blocks
 from falsezero.inference import tree
 from falsezero.inference.contract import Point
@@ -161,7 +161,7 @@ class BernoulliMixture(MixtureModel):
         distributed=True,
     )
     _parameter_constraints = {
-        **FactorModel._parameter_constraints,
+        **OptimisedModel._parameter_constraints,
         "prior": [Interval(Real, 0, None, closed="left")],
         "acceleration": [StrOptions({"squarem"}), None],
     }

@@ -15,7 +15,7 @@ from scipy.special import expit
 from falsezero.base.capabilities import Capabilities
 from falsezero.base.criteria import InformationCriteria
 from falsezero.base.empirical_bayes import EmpiricalBayes
-from falsezero.base.estimator import FactorModel, Interval, StrOptions
+from falsezero.base.estimator import Interval, OptimisedModel, StrOptions
 from falsezero.data.blocks import Block, Blocks
 from falsezero.inference import tree
 from falsezero.inference.climb import climb_rows, packed_products
@@ -157,7 +157,7 @@ def _cells(codes: np.ndarray, weights: np.ndarray, components: np.ndarray) -> An
     return rise, fall, log_likelihood
 
 
-class BernoulliNMF(InformationCriteria, EmpiricalBayes, FactorModel):
+class BernoulliNMF(InformationCriteria, EmpiricalBayes, OptimisedModel):
     """Parts of a table of zeros and ones: non-negative factors that only ever add ones.
 
     p(one) = tanh(u / 2) = (e^u - 1) / (e^u + 1) with u = sum_k w_nk h_kt, all of it non-negative:
@@ -206,7 +206,7 @@ class BernoulliNMF(InformationCriteria, EmpiricalBayes, FactorModel):
         distributed=True,
     )
     _parameter_constraints = {
-        **FactorModel._parameter_constraints,
+        **OptimisedModel._parameter_constraints,
         "shrinkage": [Interval(Real, 0, None, closed="neither")],
         "acceleration": [StrOptions({"squarem"}), None],
     }

@@ -16,7 +16,7 @@ from scipy.special import expit, logit
 from falsezero.base.capabilities import Capabilities
 from falsezero.base.criteria import InformationCriteria
 from falsezero.base.empirical_bayes import EmpiricalBayes
-from falsezero.base.estimator import FactorModel, Interval, StrOptions
+from falsezero.base.estimator import Interval, OptimisedModel, StrOptions
 from falsezero.data.blocks import UNOBSERVED, Block, Blocks
 from falsezero.inference import tree
 from falsezero.inference.climb import add_to_diagonal, climb_rows, packed_products
@@ -185,7 +185,7 @@ def _orthonormal(basis: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     return np.column_stack([q, 1e-2 * rng.normal(size=(n_columns, k - q.shape[1]))])
 
 
-class LogisticPCA(InformationCriteria, EmpiricalBayes, FactorModel):
+class LogisticPCA(InformationCriteria, EmpiricalBayes, OptimisedModel):
     """Principal components of a table of zeros and ones, on the scale of log odds.
 
     log odds of a one = sum_k u_nk v_kt + b_t, with real-valued row weights u (`row_weights_`),
@@ -236,7 +236,7 @@ class LogisticPCA(InformationCriteria, EmpiricalBayes, FactorModel):
         distributed=True,
     )
     _parameter_constraints = {
-        **FactorModel._parameter_constraints,
+        **OptimisedModel._parameter_constraints,
         "bias": ["boolean"],
         "ridge": [Interval(Real, 0, None, closed="neither")],
         "acceleration": [StrOptions({"squarem"}), None],

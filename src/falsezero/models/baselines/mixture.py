@@ -10,7 +10,7 @@ from sklearn.utils import ClassifierTags
 from sklearn.utils.validation import check_is_fitted
 
 from falsezero.base.criteria import InformationCriteria, sparse_block_rows
-from falsezero.base.estimator import FactorModel, spawn_seeds
+from falsezero.base.estimator import OptimisedModel, spawn_seeds
 from falsezero.data.blocks import Block, Blocks
 from falsezero.inference.contract import Fit, Point
 from falsezero.models.convex.family import NEARER, RowWeights, uniform_rows
@@ -102,7 +102,7 @@ def by_bayes(log_joint: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return weights, np.log(total) + highest
 
 
-class MixtureModel(InformationCriteria, FactorModel):
+class MixtureModel(InformationCriteria, OptimisedModel):
     """Estimator of a mixture: everything but the distribution of a row within a component."""
 
     @abstractmethod

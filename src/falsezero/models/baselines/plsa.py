@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from falsezero.base.capabilities import Capabilities
 from falsezero.base.criteria import InformationCriteria, sparse_block_rows
-from falsezero.base.estimator import FactorModel, StrOptions, spawn_seeds
+from falsezero.base.estimator import OptimisedModel, StrOptions, spawn_seeds
 from falsezero.data.blocks import Block, Blocks
 from falsezero.data.table import Table
 from falsezero.inference.climb import climb_rows
@@ -149,7 +149,7 @@ def _totals(block: Block) -> np.ndarray:
     return np.asarray(block.values.sum(axis=1), dtype=float).ravel()
 
 
-class PLSA(InformationCriteria, FactorModel):
+class PLSA(InformationCriteria, OptimisedModel):
     """Topics of a table of counts (or ones): every token of a row has its own component.
 
     p(column t | row n) = sum_k p(k|n) p(t|k), with p(k|n) in `row_weights_` and p(t|k) in
@@ -199,7 +199,7 @@ class PLSA(InformationCriteria, FactorModel):
         distributed=True,
     )
     _parameter_constraints = {
-        **{k: v for k, v in FactorModel._parameter_constraints.items() if k != "binarize"},
+        **{k: v for k, v in OptimisedModel._parameter_constraints.items() if k != "binarize"},
         "acceleration": [StrOptions({"squarem"}), None],
     }
 

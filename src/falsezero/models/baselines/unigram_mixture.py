@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from falsezero.base.capabilities import Capabilities
-from falsezero.base.estimator import FactorModel, Interval, StrOptions
+from falsezero.base.estimator import Interval, OptimisedModel, StrOptions
 from falsezero.data.blocks import Block, Blocks
 from falsezero.data.table import Table
 from falsezero.inference.contract import Fit, Point
@@ -152,7 +152,7 @@ class UnigramMixture(MixtureModel):
         distributed=True,
     )
     _parameter_constraints = {
-        **{k: v for k, v in FactorModel._parameter_constraints.items() if k != "binarize"},
+        **{k: v for k, v in OptimisedModel._parameter_constraints.items() if k != "binarize"},
         "prior": [Interval(Real, 0, None, closed="left")],
         "acceleration": [StrOptions({"squarem"}), None],
     }

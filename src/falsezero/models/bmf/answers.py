@@ -9,7 +9,8 @@ from scipy import sparse
 from scipy.special import logsumexp
 from sklearn.utils.validation import check_is_fitted
 
-from falsezero.base.estimator import FactorModel, checked_keep, spawn_seeds
+from falsezero.base.factor_model import checked_keep, spawn_seeds
+from falsezero.base.sampled import SampledModel
 from falsezero.data.blocks import Blocks
 from falsezero.data.table import Table
 from falsezero.data.validate import check_table
@@ -36,7 +37,7 @@ class Prediction(NamedTuple):
     high: np.ndarray
 
 
-class PosteriorAnswers(FactorModel):
+class PosteriorAnswers(SampledModel):
     """What can be asked once draws are there: `draws_`, `representative_`, `offset_`, `scale_`."""
 
     @property

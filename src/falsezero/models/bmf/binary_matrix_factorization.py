@@ -19,7 +19,7 @@ from falsezero.base.estimator import Interval, StrOptions, spawn_seeds
 from falsezero.data.blocks import Blocks
 from falsezero.inference.agreement import bulk_ess, r_hat
 from falsezero.inference.chains import sample
-from falsezero.inference.contract import Fit, Point, Steps
+from falsezero.inference.contract import Point
 from falsezero.inference.progress import progress
 from falsezero.models.bmf.answers import PosteriorAnswers, Prediction
 from falsezero.models.bmf.likelihoods import LIKELIHOODS
@@ -194,11 +194,6 @@ class BinaryMatrixFactorization(PosteriorAnswers):
         """The likelihood says which tables are taken; predictions average over draws."""
         return Capabilities(table=self._observation.table_kind, link=None, row_score="density")
 
-    @property
-    def n_init(self) -> int:
-        """Chains; what a progress bar counts."""
-        return self.n_chains
-
     # -- fitting --------------------------------------------------------------------------------
 
     @_fit_context(prefer_skip_nested_validation=True)
@@ -346,20 +341,6 @@ class BinaryMatrixFactorization(PosteriorAnswers):
         self.column_weights_ = aligned_share(
             [draw.column_features for draw in self.draws_], typical.column_features
         )
-
-    # -- what only an optimiser is asked for ----------------------------------------------------
-
-    def _steps(self, blocks: Blocks) -> Steps:
-        raise NotImplementedError
-
-    def _start_rows(self, blocks: Blocks) -> Point:
-        raise NotImplementedError
-
-    def _adopt(self, fit: Fit, blocks: Blocks) -> None:
-        raise NotImplementedError
-
-    def _weights(self, local: Any) -> np.ndarray:
-        raise NotImplementedError
 
 
 def _record(point: Point) -> Draw:

@@ -9,7 +9,7 @@ from scipy import sparse
 
 from falsezero.base.capabilities import Capabilities
 from falsezero.base.empirical_bayes import EmpiricalBayes
-from falsezero.base.estimator import FactorModel
+from falsezero.base.estimator import OptimisedModel
 from falsezero.data.blocks import UNOBSERVED, Block, Blocks
 from falsezero.inference.contract import Fit
 from falsezero.kernels.convex import (
@@ -129,7 +129,7 @@ def renewed_rows(
     return normalise_rows(new)
 
 
-class ConvexModel(EmpiricalBayes, FactorModel):
+class ConvexModel(EmpiricalBayes, OptimisedModel):
     """Estimator of the convex Bernoulli family: everything but how the parameters are learnt.
 
     A member has, once fitted, `components_` (probability of a one for each component and column)

@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from falsezero.backends import workers
 from falsezero.base.capabilities import Capabilities
-from falsezero.base.estimator import FactorModel, spawn_seeds
+from falsezero.base.estimator import OptimisedModel, spawn_seeds
 from falsezero.data.blocks import Blocks
 from falsezero.inference.contract import Point
 from falsezero.inference.engine import settle_rows
@@ -24,7 +24,7 @@ from falsezero.models.discrete_pca.rows import (
 )
 
 
-class CountModel(FactorModel):
+class CountModel(OptimisedModel):
     """Estimator of counts whose rows mix components: everything but how they are learnt.
 
     A member has, once fitted, `components_`, `alpha_`, `beta_` and `family_`.

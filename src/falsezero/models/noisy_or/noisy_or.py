@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from falsezero.base.capabilities import Capabilities
 from falsezero.base.criteria import sparse_block_rows
-from falsezero.base.estimator import FactorModel, Interval, StrOptions, spawn_seeds
+from falsezero.base.estimator import Interval, OptimisedModel, StrOptions, spawn_seeds
 from falsezero.data.blocks import Blocks
 from falsezero.data.tidy import Tidy
 from falsezero.inference.contract import Fit, Point
@@ -37,7 +37,7 @@ __all__ = ["NoisyOr"]
 _STARTS = {"search": search_sources, "random": random_sources}
 
 
-class NoisyOr(FactorModel):
+class NoisyOr(OptimisedModel):
     """Which causes, several at once, made these ones? Noisy-or of binary sources with a leak.
 
     Source k is on in a row with probability pi_k (`priors_`); when on, it makes a one in column j
@@ -122,7 +122,7 @@ class NoisyOr(FactorModel):
         distributed=True,
     )
     _parameter_constraints = {
-        **FactorModel._parameter_constraints,
+        **OptimisedModel._parameter_constraints,
         "inference": [StrOptions({"truncated", "factorised"})],
         "n_states": [Interval(Integral, 1, None, closed="left")],
         "start": [StrOptions({"search", "random"})],

@@ -1,0 +1,249 @@
+"""The estimator contract, written once: what every model with components can do."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils._set_output import _get_output_config
+from sklearn.utils.validation import (
+    _check_feature_names,
+    _check_n_features,
+    check_is_fitted,
+)
+
+from falsezero.base.capabilities import Capabilities
+from falsezero.base.links import LINKS
+from falsezero.data.blocks import Block, Blocks
+from falsezero.data.shards import Shards
+from falsezero.data.table import Table
+from falsezero.data.validate import check_table, check_values
+
+__all__ = ["FactorModel", "checked_keep", "spawn_seeds"]
+
+_TRACE = 1e-9
+"""Share of a row's weight below which the mean training weights take over."""
+
+_SMALL = 131072
+"""Cells up to which a sparse table is made dense at once."""
+
+
+def spawn_seeds(random_state: Any, count: int) -> list[np.random.SeedSequence]:
+    """Independent seeds from whatever a user calls a random state: int, None, old or new style.
+
+    >>> first, second = spawn_seeds(0, 2)
+    >>> first.spawn_key == second.spawn_key
+    False
+    """
+    entropy = random_state
+    if isinstance(random_state, np.random.Generator):
+        entropy = int(random_state.integers(2**63))
+    elif isinstance(random_state, np.random.RandomState):
+        entropy = int(random_state.randint(2**31))
+    return np.random.SeedSequence(entropy).spawn(count)
+
+
+def checked_keep(keep: Any, weights: np.ndarray) -> np.ndarray:
+    """The analyst's word P(u|k) as an array: one a component, or one a row and component.
+
+    >>> checked_keep([0, 1], np.ones((3, 2)))
+    array([0., 1.])
+    """
+    keep = np.asarray(keep, dtype=float)
+    if keep.shape not in (weights.shape[1:], weights.shape):
+        raise ValueError(
+            f"keep= needs one number per component ({weights.shape[1]}) or one per row and "
+            f"component {weights.shape}, but has shape {keep.shape}."
+        )
+    if not ((keep >= 0) & (keep <= 1)).all():
+        raise ValueError("keep= needs probabilities in [0, 1].")
+    return keep
+
+
+def _is_faster_dense(values: Any) -> bool:
+    """Whether a sparse table is so small, or so full, that BLAS beats passes over its ones."""
+    if not sparse.issparse(values):
+        return False
+    cells = values.shape[0] * values.shape[1]
+    return cells <= _SMALL or (cells <= 64 * _SMALL and values.nnz > 0.05 * cells)
+
+
+class FactorModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, ABC):
+    """A model whose rows are explained by weights on a few components.
+
+    It is fitted by optimisation (`OptimisedModel`) or by Markov chains (`SampledModel`). Every
+    model declares in `capabilities` what it can be asked, and has, once fitted, `components_` and
+    `row_weights_`. A model whose link has offsets has `_link_offset` too, and one without a link
+    `_expected` (the table that weights predict).
+    """
+
+    capabilities: Capabilities
+    components_: np.ndarray
+    row_weights_: np.ndarray
+
+    # -- what a model supplies ------------------------------------------------------------------
+
+    @abstractmethod
+    def fit(self, X: Any, y: Any = None) -> Any:
+        """Learn the components from a table."""
+
+    @abstractmethod
+    def score_samples(self, X: Any) -> np.ndarray:
+        """A score for each row, as `capabilities.row_score` says; larger is better."""
+
+    @abstractmethod
+    def sample(self, n_samples: int = 1) -> np.ndarray:
+        """Draw new rows from the fitted model."""
+
+    @abstractmethod
+    def _settle(self, blocks: Blocks) -> np.ndarray:
+        """Row weights of a table under what was learnt, rows x components."""
+
+    @property
+    def _link_offset(self) -> np.ndarray:
+        """What each column has before any component contributes, on the scale of the link."""
+        return np.zeros(self.n_features_in_)
+
+    def _expected(self, weights: np.ndarray) -> np.ndarray:
+        """The table that row weights predict, rows x columns, by the declared link."""
+        link = self.capabilities.link
+        if link is None:
+            raise NotImplementedError(f"{type(self).__name__} has no link; override _expected.")
+        return LINKS[link].expected(weights, self.components_, self._link_offset)
+
+    # -- using ----------------------------------------------------------------------------------
+
+    def transform(self, X: Any) -> Any:
+        """Weights of the components in each row, of this table or of rows never seen.
+
+        Returns
+        -------
+        array of shape (n_rows, n_components), or a `Table` with the row labels for a `Table`
+        """
+        blocks = self._blocks(X, reset=False)
+        return self._row_table(self._settle(blocks), X)
+
+    def fit_transform(self, X: Any, y: Any = None) -> Any:
+        """Fit, then give the weights of the components in each row."""
+        return self.fit(X, y).transform(X)
+
+    def reconstruct(self, X: Any, keep: Any = None) -> Any:
+        """The table as the model sees it: the probability (or expected value) of every cell.
+
+        Parameters
+        ----------
+        X : Table, array, sparse array or data frame
+        keep : array of shape (n_components,) or (n_rows, n_components), optional
+            The analyst's word on the components, P(u|k): 0 removes a component, 1 keeps it. Row
+            weights are renormalised by Bayes' rule (Kabán and Bingham, eq. 13).
+        """
+        blocks = self._blocks(X, reset=False)
+        weights = self.reweigh(self._settle(blocks), keep)
+        names = X.columns if isinstance(X, Table) else None
+        return self._labelled(self._expected(weights), X, names)
+
+    def reweigh(self, weights: np.ndarray, keep: Any = None) -> np.ndarray:
+        """Row weights after the analyst's word `keep`, P(u|k) or P(u|k, row).
+
+        Where the weights of components compete, the sum of a row's weights stays what it was, and a
+        row that had all its weight on removed components gets the mean training weights of those
+        kept. Elsewhere weights are multiplied by `keep`.
+        """
+        if keep is None:
+            return weights
+        keep = checked_keep(keep, weights)
+        link = self.capabilities.link
+        if link is not None and not LINKS[link].weights_compete:
+            return weights * keep
+        if not (keep > 0).any(axis=-1).all():
+            raise ValueError("keep= must keep some component: weights that add up go somewhere.")
+        kept = (weights + self._trace_weights) * keep
+        return kept * (weights.sum(axis=1, keepdims=True) / kept.sum(axis=1, keepdims=True))
+
+    @property
+    def _average_weights(self) -> np.ndarray:
+        """Mean training weights, used for rows without information."""
+        return self.row_weights_.mean(axis=0)
+
+    @property
+    def _trace_weights(self) -> np.ndarray:
+        """Added before weights are renormalised: decides only rows that have nothing else left."""
+        return _TRACE * (self._average_weights + np.finfo(float).tiny)
+
+    def cell_causes(self, block: Block, weights: np.ndarray) -> np.ndarray:
+        """Posterior over components for every cell of a block, for models that have causes.
+
+        Returns
+        -------
+        array of shape (n_components, n_rows, n_columns)
+        """
+        raise TypeError(
+            f"{type(self).__name__} does not say which component made a cell; AspectBernoulli, "
+            "BinaryICA, PLSA and the mixtures do."
+        )
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """Mean of `score_samples` over the rows; larger is better."""
+        return float(np.mean(self.score_samples(X)))
+
+    def weights_by_block(self, X: Any) -> Iterator[tuple[Block, np.ndarray]]:
+        """The row blocks of a table, each with its row weights: what the analysis walks over."""
+        blocks = self._blocks(X, reset=False)
+        weights = self._settle(blocks)
+        for block in blocks:
+            yield block, weights[block.rows]
+
+    def _blocks(self, X: Any, reset: bool) -> Blocks:
+        if not reset:
+            check_is_fitted(self)
+        kind, binarize = self.capabilities.table, self.get_params().get("binarize")
+        if isinstance(X, Shards) and self.capabilities.distributed:
+            _check_feature_names(self, X, reset=reset)
+            _check_n_features(self, X, reset=reset)
+            name = type(self).__name__
+            return X.blocks(partial(check_values, kind=kind, binarize=binarize, name=name))
+        values: Any = check_table(self, X, kind=kind, binarize=binarize, reset=reset)
+        values = self._store(values)
+        return Blocks.cut(values, self._block_rows(values))
+
+    def _store(self, values: Any) -> Any:
+        """The checked table in the container that this model's passes are fastest on."""
+        is_dense = self.capabilities.table == "binary" and _is_faster_dense(values)
+        return values.toarray() if is_dense else values
+
+    def _block_rows(self, values: Any) -> int | None:
+        """Rows in a block, for a model whose passes want other blocks than dense work arrays do."""
+        return None
+
+    def _row_table(self, weights: np.ndarray, X: Any) -> Any:
+        """Row weights with the labels of a `Table`, as `set_output` asks for them."""
+        table = self._labelled(weights, X, self.get_feature_names_out())
+        asked = _get_output_config("transform", self)["dense"]
+        if not isinstance(table, Table) or asked == "default":
+            return table
+        # scikit-learn makes its containers of arrays and data frames, and knows nothing of tables.
+        return table.to_pandas() if asked == "pandas" else weights
+
+    @staticmethod
+    def _labelled(array: np.ndarray, X: Any, columns: Any) -> Any:
+        """Give labels back where labels came in."""
+        if not isinstance(X, Table):
+            return array
+        return Table(array, rows=X.rows, columns=columns, name=X.name)
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.components_.shape[0]
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.allow_nan = self.capabilities.leaves_cells_out
+        tags.input_tags.positive_only = self.capabilities.table in ("count", "weight")
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags

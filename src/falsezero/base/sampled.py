@@ -1,0 +1,61 @@
+"""Models that are fitted by Markov chains: answers are averages over draws."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from falsezero.base.factor_model import FactorModel, spawn_seeds
+from falsezero.data.blocks import Blocks
+from falsezero.inference.chains import Chain, sample
+from falsezero.inference.contract import Point, Steps
+from falsezero.inference.progress import progress
+
+__all__ = ["SampledModel"]
+
+
+class SampledModel(FactorModel):
+    """A factor model whose answers are averages over the draws of several chains.
+
+    A model supplies its constructor (with `n_chains`, `warmup`, `draws`, `thin`, `callback`,
+    `n_jobs`, `random_state`, `verbose`), its `capabilities`, `fit` (which calls `_run_chains`) and
+    `posterior_predict`. Once fitted it has `draws_`, all kept draws, and `chains_`, one dict a
+    chain with numbers that do not depend on how components are numbered, for `diagnose`.
+    """
+
+    draws_: list[Any]
+    chains_: list[dict[str, np.ndarray]]
+
+    @abstractmethod
+    def posterior_predict(self, X: Any = None) -> Any:
+        """Expected value of every cell, averaged over draws."""
+
+    @property
+    def n_init(self) -> int:
+        """Chains; what a progress bar counts."""
+        return self.n_chains
+
+    def _run_chains(
+        self, steps: Steps, blocks: Blocks, record: Callable[[Point], Any]
+    ) -> list[Chain]:
+        """Sample with what the constructor was given, and keep the history."""
+        length = self.warmup + self.draws * self.thin
+        listeners = () if self.callback is None else (self.callback,)
+        with progress(self, self.verbose, self.n_chains * length) as show:
+            chains = sample(
+                steps,
+                blocks,
+                spawn_seeds(self.random_state, self.n_chains),
+                warmup=self.warmup,
+                draws=self.draws,
+                thin=self.thin,
+                record=record,
+                n_jobs=self.n_jobs,
+                listeners=(*show, *listeners),
+            )
+        self.history_ = [row for chain in chains for row in chain.history]
+        self.n_iter_ = max(len(chain.history) for chain in chains)
+        return chains
