@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import ChainMap
 from importlib import import_module
 from typing import Any
 
@@ -35,7 +36,7 @@ SCORERS = {
 }
 """Models without components, which score cells."""
 
-REGISTRY = {**MODELS, **SCORERS}
+REGISTRY = ChainMap(MODELS, SCORERS)
 """A fixed registry: nothing outside this list is ever loaded by name."""
 
 
