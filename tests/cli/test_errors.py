@@ -287,7 +287,7 @@ def test_an_interrupt_in_compiled_code_is_one(
     target = ("-o", tmp_path / "model.fz") if command == "fit" else ()
     outcome = run(command, finds, *LONG, *target, "--checkpoint", saved)
     assert (outcome.code, outcome.out) == (130, "")
-    assert f"The same command will go on from {saved}." in outcome.err
+    assert f"Run the same command again to resume from {saved}." in outcome.err
     assert outcome.err.endswith("Interrupted.\n")
 
 
@@ -302,5 +302,5 @@ def test_an_interrupted_fit_says_how_to_go_on(
     saved = tmp_path / "so far"
     outcome = run("fit", finds, *LONG, "-o", tmp_path / "model.fz", "--checkpoint", saved)
     assert (outcome.code, outcome.out) == (130, "")
-    assert f"The same command will go on from {saved}." in outcome.err
+    assert f"Run the same command again to resume from {saved}." in outcome.err
     assert outcome.err.endswith("Interrupted.\n")

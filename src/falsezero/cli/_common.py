@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ from falsezero.models import MODELS
 
 __all__ = [
     "Number",
+    "Registered",
     "Whole",
     "build_model",
     "components_option",
@@ -42,6 +43,24 @@ DEFAULT_RESTARTS = 5
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 model_argument = click.argument("model", metavar="MODEL.fz")
+
+
+class Registered(click.ParamType):
+    """A name out of a registry, which may have grown since this module was imported."""
+
+    def __init__(self, name: str, registry: Mapping[str, Any]):
+        self.name, self.registry = name, registry
+
+    def get_metavar(self, param: Any, ctx: Any = None) -> str:
+        """The names, as click shows a choice."""
+        return f"[{'|'.join(self.registry)}]"
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> str:
+        """The name itself, if the registry has it."""
+        if value not in self.registry:
+            listed = ", ".join(map(repr, self.registry))
+            self.fail(f"{value!r} is not one of {listed}.", param, ctx)
+        return str(value)
 
 
 class Whole(click.IntRange):
@@ -90,11 +109,10 @@ def _can_be_written(context: Any, parameter: Any, path: str | None) -> str | Non
 name_option = click.option(
     "--model",
     "name",
-    type=click.Choice(list(MODELS)),
-    metavar="NAME",
+    type=Registered("model", MODELS),
     default="aspect-bernoulli",
     show_default=True,
-    help=f"One of {', '.join(MODELS)}.",
+    help="The model to fit.",
 )
 
 more_option = click.option(
@@ -174,12 +192,12 @@ def was_interrupted(problem: BaseException) -> bool:
 
 @contextmanager
 def resumable(checkpoint: str | None) -> Iterator[None]:
-    """Work of which an interrupt says how to go on."""
+    """On Ctrl-C, print how to resume."""
     try:
         yield
     except BaseException as problem:
         if was_interrupted(problem) and checkpoint is not None and Path(checkpoint).exists():
-            say(f"The same command will go on from {checkpoint}.")
+            say(f"Run the same command again to resume from {checkpoint}.")
         raise
 
 

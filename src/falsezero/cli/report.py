@@ -6,7 +6,9 @@ from typing import Any
 
 import click
 
+from falsezero.analysis.criteria import CRITERIA
 from falsezero.cli._common import (
+    Registered,
     Whole,
     build_model,
     image_option,
@@ -19,7 +21,7 @@ from falsezero.cli._common import (
 )
 from falsezero.cli._output import force_option, new_file
 from falsezero.cli._table import read_to_learn, table_argument, table_options
-from falsezero.cli.select import CriterionName, NumbersOf
+from falsezero.cli.select import NumbersOf
 
 
 @click.command()
@@ -34,7 +36,7 @@ from falsezero.cli.select import CriterionName, NumbersOf
 )
 @click.option(
     "--criterion",
-    type=CriterionName(),
+    type=Registered("criterion", CRITERIA),
     default="cells",
     show_default=True,
     help="What to choose by: hidden cells, hidden rows, AIC or BIC.",

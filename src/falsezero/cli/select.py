@@ -8,6 +8,7 @@ import click
 
 from falsezero.analysis.criteria import CRITERIA
 from falsezero.cli._common import (
+    Registered,
     Whole,
     build_model,
     fitting_options,
@@ -20,27 +21,9 @@ from falsezero.cli._common import (
 from falsezero.cli._output import Target, force_option, json_option, new_file
 from falsezero.cli._table import read_to_learn, table_argument, table_options
 
-
-class CriterionName(click.ParamType):
-    """The name of a registered criterion."""
-
-    name = "criterion"
-
-    def get_metavar(self, param: Any, ctx: Any = None) -> str:
-        """The names, as click shows a choice."""
-        return f"[{'|'.join(CRITERIA)}]"
-
-    def convert(self, value: Any, param: Any, ctx: Any) -> str:
-        """The name itself, if there is such a criterion."""
-        if value not in CRITERIA:
-            listed = ", ".join(map(repr, CRITERIA))
-            self.fail(f"{value!r} is not one of {listed}.", param, ctx)
-        return str(value)
-
-
 criterion_option = click.option(
     "--criterion",
-    type=CriterionName(),
+    type=Registered("criterion", CRITERIA),
     default="cells",
     show_default=True,
     help="What to judge by: hidden cells, hidden rows, AIC, BIC, or the evidence bound.",

@@ -1,8 +1,9 @@
-"""A model to copy: the mixture-free skeleton of a convex Bernoulli factor model.
+"""A model to copy: convex Bernoulli factors by plain EM, in NumPy.
 
-Copy this file to `models/my_model.py`, fill in the formulas, add one line to `MODELS` in
-`models/__init__.py` and one to `_HOMES` in the package's `__init__.py`. The contract tests find it.
-As it stands it is a complete model of one component: every column has its own rate.
+Copy this file to `models/my_model.py`, rename the classes, fill in your formulas, and add one line
+to `MODELS` in `models/__init__.py`. The contract tests, `falsezero.load`, `compare`, `explore` and
+the shell then find the model by themselves. As it stands it is a complete model: row n has weights
+w_n on the simplex, and a one in column t with probability p_nt = sum_k w_nk a_kt.
 """
 
 from __future__ import annotations
@@ -12,7 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from falsezero.base.capabilities import Capabilities
-from falsezero.base.estimator import OptimisedModel
+from falsezero.base.empirical_bayes import EmpiricalBayes
+from falsezero.base.estimator import OptimisedModel, StrOptions
 from falsezero.data.blocks import UNOBSERVED, Block, Blocks
 from falsezero.inference.contract import Fit, Point, Steps
 
@@ -20,46 +22,81 @@ from falsezero.inference.contract import Fit, Point, Steps
 class State(NamedTuple):
     """What all rows share. Name each array in the reader's words."""
 
-    rates: np.ndarray
+    components: np.ndarray
+    """Probability of a one, a_kt."""
 
 
 class Rows(NamedTuple):
     """What belongs to single rows, beside their block."""
 
     weights: np.ndarray
+    """w_nk; each row adds up to one."""
 
 
 class Statistics(NamedTuple):
     """Sums over rows: they add field by field, which is what makes threads possible."""
 
     ones: np.ndarray
-    observed: np.ndarray
+    """Expected ones that each component made in each column."""
+    zeros: np.ndarray
     log_likelihood: float
 
 
-class SkeletonSteps:
-    """One way of fitting the model, in the four functions that the engine repeats."""
+def _inside(probability: np.ndarray) -> np.ndarray:
+    """Away from 0 and 1, so that every logarithm and quotient stays finite."""
+    floor = 1e-12 if probability.dtype == np.float64 else 1e-6
+    return np.clip(probability, floor, 1 - floor)
 
-    state_params = {"rates": None}
+
+def _normalised(weights: np.ndarray) -> np.ndarray:
+    """Rows that add up to one, with no weight so small that its square is not a number."""
+    weights = np.maximum(weights, np.sqrt(np.finfo(weights.dtype).tiny))
+    return weights / weights.sum(axis=1, keepdims=True)
+
+
+class SkeletonSteps:
+    """One way of fitting the model, in the functions that the engine repeats."""
+
+    # Fields that the accelerator may extrapolate; axis 1: each row has a stride of its own.
+    state_params = {"components": None}
     local_params = {"weights": 1}
 
+    def __init__(self, n_components: int):
+        self.n_components = n_components
+
     def init(self, blocks: Blocks, rng: np.random.Generator) -> tuple[State, list[Rows]]:
-        """A random start, from all blocks at once."""
-        rates = rng.uniform(0.25, 0.75, blocks.shape[1])
-        return State(rates), [Rows(np.ones((block.shape[0], 1))) for block in blocks]
+        """A random start: it may depend on the table, not on how its rows were cut."""
+        shape = (self.n_components, blocks.shape[1])
+        components = rng.uniform(0.25, 0.75, shape).astype(blocks.dtype)
+        return State(components), self.equal_rows(blocks)
+
+    def equal_rows(self, blocks: Blocks) -> list[Rows]:
+        """Equal weights for rows of which nothing is known yet."""
+        share = 1 / self.n_components
+        return [Rows(np.full((b.shape[0], self.n_components), share, blocks.dtype)) for b in blocks]
 
     def local_step(
         self, block: Block, local: Rows, state: State, rng: Any
     ) -> tuple[Rows, Statistics]:
         """E-step of one block: its new row quantities and its share of the statistics."""
-        ones, seen = block.codes == 1, block.codes != UNOBSERVED
-        log_p = np.where(ones, np.log(state.rates), np.log1p(-state.rates))
-        return local, Statistics(ones.sum(axis=0), seen.sum(axis=0), float(log_p[seen].sum()))
+        weights, components, codes = local.weights, state.components, block.codes
+        p = _inside(weights @ components)
+        # Derivatives of the log likelihood in p: 1 / p for ones, 1 / (1 - p) for zeros.
+        of_ones = np.where(codes == 1, 1 / p, 0).astype(p.dtype)
+        of_zeros = np.where(codes == 0, 1 / (1 - p), 0).astype(p.dtype)
+        ones = components * (weights.T @ of_ones)
+        zeros = (1 - components) * (weights.T @ of_zeros)
+        pull = of_ones @ components.T + of_zeros @ (1 - components).T
+        is_seen = (codes != UNOBSERVED).any(axis=1, keepdims=True)
+        new = np.where(is_seen, _normalised(weights * pull), weights)
+        log_p = np.where(codes == 1, np.log(p), np.where(codes == 0, np.log1p(-p), 0))
+        return Rows(new), Statistics(ones, zeros, float(log_p.sum(dtype=float)))
 
     def global_step(self, stats: Statistics, state: State, rng: Any) -> State:
-        """M-step: the share of ones among the observed cells of each column."""
-        rates = stats.ones / np.maximum(stats.observed, 1)
-        return State(np.clip(rates, 1e-12, 1 - 1e-12))
+        """M-step: the share of ones among the cells that each component made."""
+        total = stats.ones + stats.zeros
+        share = stats.ones / np.maximum(total, np.finfo(total.dtype).tiny)
+        return State(_inside(np.where(total > 0, share, state.components)))
 
     def objective(self, stats: Statistics, state: State) -> float:
         """What must not fall, where the statistics were taken."""
@@ -67,24 +104,34 @@ class SkeletonSteps:
 
     def project(self, trial: Point, reference: Point) -> Point:
         """Bring a stride of the accelerator back into the domain."""
-        return trial._replace(state=State(np.clip(trial.state.rates, 1e-12, 1 - 1e-12)))
+        rows = [Rows(_normalised(part.weights)) for part in trial.local]
+        return Point(State(_inside(trial.state.components)), rows)
 
 
-class Skeleton(OptimisedModel):
+class Skeleton(EmpiricalBayes, OptimisedModel):
     """One sentence that says what the model is for.
 
-    >>> model = Skeleton().fit(np.array([[0, 1.0], [1, 1.0]]))
-    >>> model.components_.round(3)
-    array([[0.5, 1. ]])
+    `EmpiricalBayes` supplies `score_samples` and `sample` to models of zeros and ones; a model with
+    a likelihood of its own writes both.
+
+    >>> model = Skeleton(2, random_state=0).fit(np.kron(np.eye(2), np.ones((3, 2))))
+    >>> model.transform(np.array([[1.0, 1, 0, 0]])).max().round(3)
+    np.float64(1.0)
     """
 
-    capabilities = Capabilities(table="binary", link="convex", row_score="density")
+    capabilities = Capabilities(
+        table="binary", link="convex", row_score="density", distributed=True
+    )
+    _parameter_constraints = {
+        **OptimisedModel._parameter_constraints,
+        "acceleration": [StrOptions({"squarem"}), None],
+    }
 
     def __init__(
         self,
-        n_components: int = 1,
+        n_components: int = 2,
         *,
-        max_iter: int = 100,
+        max_iter: int = 1000,
         tol: float = 1e-7,
         n_init: int = 1,
         acceleration: str | None = "squarem",
@@ -108,15 +155,18 @@ class Skeleton(OptimisedModel):
         self.verbose = verbose
 
     def _steps(self, blocks: Blocks) -> Steps:
-        return SkeletonSteps()
+        return SkeletonSteps(self.n_components)
 
     def _start_rows(self, blocks: Blocks) -> Point:
-        state = State(self.components_[0])
-        return Point(state, [Rows(np.ones((block.shape[0], 1))) for block in blocks])
+        # Rows may come in single precision to a model that was fitted in double.
+        components = _inside(self.components_.astype(blocks.dtype))
+        return Point(State(components), SkeletonSteps(self.n_components).equal_rows(blocks))
 
     def _adopt(self, fit: Fit, blocks: Blocks) -> None:
-        self.components_ = fit.state.rates[None, :]
-        self.row_weights_ = np.concatenate([part.weights for part in fit.local])
+        weights = np.concatenate([part.weights for part in fit.local])
+        order = np.argsort(-weights.sum(axis=0), kind="stable")
+        self.components_ = fit.state.components[order]
+        self.row_weights_ = weights[:, order]
 
     def _weights(self, local: Any) -> np.ndarray:
         return local.weights

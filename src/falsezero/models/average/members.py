@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
-from falsezero.base.estimator import FactorModel
+from falsezero.base.factor_model import FactorModel
 from falsezero.models.baselines.beals import Beals
 from falsezero.models.baselines.bernoulli_mixture import BernoulliMixture
 from falsezero.models.baselines.column_neighbours import ColumnNeighbours
