@@ -16,15 +16,17 @@ from sklearn.utils.estimator_checks import check_estimator
 
 import falsezero as fz
 from falsezero.base.capabilities import Capabilities
+from falsezero.base.estimator import OptimisedModel
 from falsezero.base.links import LINKS
+from falsezero.base.sampled import SampledModel
 from falsezero.models import MODELS, model_class
 
-# What answers by averaging draws has a contract of its own, in its own tests.
-OPTIMISED = [name for name in MODELS if not hasattr(model_class(name), "posterior_predict")]
+SAMPLED = [name for name in MODELS if issubclass(model_class(name), SampledModel)]
+OPTIMISED = [name for name in MODELS if issubclass(model_class(name), OptimisedModel)]
 DECLARED = {name: model_class(name)().capabilities for name in MODELS}
 BINARY = [name for name in OPTIMISED if DECLARED[name].table == "binary"]
 CAUSES = [name for name in OPTIMISED if DECLARED[name].cell_has_cause]
-TAKES_NAN = [name for name in OPTIMISED if DECLARED[name].leaves_cells_out]
+TAKES_NAN = [name for name in MODELS if DECLARED[name].leaves_cells_out]
 LINKED = [name for name in OPTIMISED if DECLARED[name].link is not None]
 
 quick = settings(
@@ -32,13 +34,15 @@ quick = settings(
 )
 
 
+SMALL = {"n_components": 3, "max_iter": 60, "n_row_features": 2, "n_column_features": 2}
+SMALL |= {"n_chains": 1, "warmup": 6, "draws": 8, "binarize": 0.0, "random_state": 0}
+
+
 def make(name, **options):
-    """A small, quick instance of a model."""
-    defaults = {"n_components": 3, "max_iter": 60, "random_state": 0}
-    model = model_class(name)(**{**defaults, **options})
-    if "binarize" in model.get_params():
-        model.set_params(binarize=0.0)
-    return model
+    """A small, quick instance of a model, with as many of the options as it has."""
+    known = model_class(name)().get_params()
+    given = {key: value for key, value in {**SMALL, **options}.items() if key in known}
+    return model_class(name)(**given)
 
 
 def table(seed=0, shape=(40, 12)):
@@ -71,7 +75,7 @@ def test_the_objective_never_falls(name):
             assert after["objective"] >= before["objective"] - slack
 
 
-@pytest.mark.parametrize("name", OPTIMISED)
+@pytest.mark.parametrize("name", MODELS)
 def test_the_same_seed_gives_the_same_fit(name):
     one, two = (make(name, random_state=3).fit(table()) for _ in range(2))
     np.testing.assert_array_equal(one.components_, two.components_)
@@ -79,7 +83,7 @@ def test_the_same_seed_gives_the_same_fit(name):
     assert not np.array_equal(one.components_, other.components_)
 
 
-@pytest.mark.parametrize("name", OPTIMISED)
+@pytest.mark.parametrize("name", MODELS)
 def test_parameters_are_stored_untouched(name):
     model = make(name)
     before = {key: repr(value) for key, value in model.get_params().items()}
@@ -87,7 +91,7 @@ def test_parameters_are_stored_untouched(name):
     assert {key: repr(value) for key, value in twin.get_params().items()} == before
 
 
-@pytest.mark.parametrize("name", OPTIMISED)
+@pytest.mark.parametrize("name", MODELS)
 def test_labels_come_out_where_labels_went_in(name):
     labels = [f"site {i}" for i in range(40)]
     names = [f"genus {i}" for i in range(12)]
@@ -101,7 +105,7 @@ def test_labels_come_out_where_labels_went_in(name):
     assert list(clean.rows) == labels
 
 
-@pytest.mark.parametrize("name", OPTIMISED)
+@pytest.mark.parametrize("name", MODELS)
 def test_weights_of_a_table_come_in_the_container_asked_for(name):
     labels = [f"site {i}" for i in range(40)]
     given_table = fz.as_table(table(), rows=labels)
@@ -115,7 +119,7 @@ def test_weights_of_a_table_come_in_the_container_asked_for(name):
     assert model.set_output(transform="polars").transform(given_table).shape == plain.shape
 
 
-@pytest.mark.parametrize("name", OPTIMISED)
+@pytest.mark.parametrize("name", MODELS)
 def test_a_saved_fit_is_the_same_fit(name, tmp_path):
     model = make(name).fit(table())
     fz.save(model, tmp_path / "model.fz")
@@ -126,14 +130,14 @@ def test_a_saved_fit_is_the_same_fit(name, tmp_path):
     np.testing.assert_allclose(back.score_samples(table(1)), model.score_samples(table(1)))
 
 
-@pytest.mark.parametrize("name", OPTIMISED)
+@pytest.mark.parametrize("name", MODELS)
 def test_sparse_input_means_the_same_table(name):
     dense = make(name).fit(table())
     thin = make(name).fit(sparse.csr_array(table()))
     np.testing.assert_allclose(thin.objective_, dense.objective_, rtol=1e-6)
 
 
-@pytest.mark.parametrize("name", OPTIMISED)
+@pytest.mark.parametrize("name", MODELS)
 def test_a_row_is_judged_by_itself(name):
     model = make(name).fit(table())
     odd = np.vstack([np.ones(12), np.zeros(12), np.arange(12) % 2, table(1)[:3]])
@@ -162,7 +166,7 @@ def test_components_may_die_out_in_single_precision(name):
     assert model.transform(X).dtype == np.float32
 
 
-@pytest.mark.parametrize("name", OPTIMISED)
+@pytest.mark.parametrize("name", MODELS)
 def test_the_callers_arrays_stay_as_they_are(name):
     # Stored zeros, indices out of order, and memory that nobody may write to.
     untidy = sparse.csr_array(
@@ -178,14 +182,14 @@ def test_the_callers_arrays_stay_as_they_are(name):
     assert untidy.indices.tolist() == [2, 1, 0, 1, 0]
 
 
-@pytest.mark.parametrize("name", OPTIMISED)
+@pytest.mark.parametrize("name", MODELS)
 @pytest.mark.parametrize("keep", [[1], [1, 1, -1], [1, 1, 2], [[1, 1, 1]], [1, np.nan, 1]])
 def test_a_word_on_components_that_makes_no_sense_is_refused(name, keep):
     with pytest.raises(ValueError, match="keep="):
         make(name, max_iter=3).fit(table()).reconstruct(table(), keep=keep)
 
 
-@pytest.mark.parametrize("name", OPTIMISED)
+@pytest.mark.parametrize("name", MODELS)
 def test_new_rows_are_drawn_with_the_models_own_seed(name):
     with pytest.raises(NotFittedError):
         make(name).sample(2)
@@ -213,7 +217,7 @@ def whole(model, X):
     return model
 
 
-@pytest.mark.parametrize("name", OPTIMISED)
+@pytest.mark.parametrize("name", MODELS)
 @quick
 @given(data=st.data())
 def test_no_table_is_too_odd(name, data):
@@ -223,7 +227,7 @@ def test_no_table_is_too_odd(name, data):
     whole(make(name, max_iter=15, n_components=data.draw(st.integers(1, 4))), X)
 
 
-@pytest.mark.parametrize("name", OPTIMISED)
+@pytest.mark.parametrize("name", MODELS)
 @pytest.mark.parametrize("fill", [0.0, 1.0])
 @pytest.mark.parametrize("shape", [(1, 5), (5, 1), (1, 1), (4, 6)])
 def test_constant_tables_are_no_trouble(name, fill, shape):
@@ -248,6 +252,20 @@ def test_denoising_survives_any_table(name, data):
         assert np.isfinite(doubtful["probability"]).all()
     causes = fz.explain(model, X)
     assert np.isfinite(causes["posterior"]).all()
+
+
+def test_every_model_is_of_one_kind():
+    assert sorted([*SAMPLED, *OPTIMISED]) == sorted(MODELS)
+
+
+@pytest.mark.parametrize("name", SAMPLED)
+def test_draws_and_chains_are_there_to_be_judged(name):
+    model = make(name, n_chains=2).fit(table())
+    assert len(model.draws_) == 2 * SMALL["draws"]
+    assert len(model.chains_) == 2
+    assert all(len(trace) == SMALL["draws"] for trace in model.chains_[0].values())
+    assert model.n_iter_ == SMALL["warmup"] + SMALL["draws"]
+    assert model.posterior_predict().shape == table().shape
 
 
 @pytest.mark.parametrize("name", MODELS)

@@ -41,11 +41,11 @@ class SampledModel(FactorModel):
     def _run_chains(
         self, steps: Steps, blocks: Blocks, record: Callable[[Point], Any]
     ) -> list[Chain]:
-        """Sample with what the constructor was given, and keep the history."""
+        """Sample as the constructor's arguments say."""
         length = self.warmup + self.draws * self.thin
         listeners = () if self.callback is None else (self.callback,)
         with progress(self, self.verbose, self.n_chains * length) as show:
-            chains = sample(
+            return sample(
                 steps,
                 blocks,
                 spawn_seeds(self.random_state, self.n_chains),
@@ -56,6 +56,3 @@ class SampledModel(FactorModel):
                 n_jobs=self.n_jobs,
                 listeners=(*show, *listeners),
             )
-        self.history_ = [row for chain in chains for row in chain.history]
-        self.n_iter_ = max(len(chain.history) for chain in chains)
-        return chains

@@ -15,12 +15,10 @@ from sklearn.base import _fit_context
 from sklearn.exceptions import ConvergenceWarning
 
 from falsezero.base.capabilities import Capabilities
-from falsezero.base.estimator import Interval, StrOptions, spawn_seeds
+from falsezero.base.estimator import Interval, StrOptions
 from falsezero.data.blocks import Blocks
 from falsezero.inference.agreement import bulk_ess, r_hat
-from falsezero.inference.chains import sample
 from falsezero.inference.contract import Point
-from falsezero.inference.progress import progress
 from falsezero.models.bmf.answers import PosteriorAnswers, Prediction
 from falsezero.models.bmf.likelihoods import LIKELIHOODS
 from falsezero.models.bmf.predict import (
@@ -216,20 +214,8 @@ class BinaryMatrixFactorization(PosteriorAnswers):
         cells = self._standardised(table)
         steps = SamplerSteps(self._model(cells), cells)
         blocks = Blocks.cut(cells.values, block_rows=len(table))
-        listeners = () if self.callback is None else (self.callback,)
         expected = self.warmup + self.draws * self.thin
-        with progress(self, self.verbose, self.n_chains * expected) as show:
-            chains = sample(
-                steps,
-                blocks,
-                spawn_seeds(self.random_state, self.n_chains),
-                warmup=self.warmup,
-                draws=self.draws,
-                thin=self.thin,
-                record=_record,
-                n_jobs=self.n_jobs,
-                listeners=(*show, *listeners),
-            )
+        chains = self._run_chains(steps, blocks, _record)
         self.history_ = [row for chain in chains for row in chain.history]
         self.n_iter_ = max(len(chain.history) for chain in chains)
         kept = [chain.draws or [_record(chain.last)] for chain in chains]
