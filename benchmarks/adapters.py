@@ -182,7 +182,7 @@ def gamma_poisson(X: Any, k: int, passes: int) -> Fit:
     """Mean field of gamma-Poisson counts."""
     from falsezero import DiscretePCA
 
-    return lambda: DiscretePCA(k, model="gamma-poisson", **_plain(passes)).fit(X)
+    return lambda: DiscretePCA(k, family="gamma-poisson", **_plain(passes)).fit(X)
 
 
 def poismf(X: Any, k: int, passes: int) -> Fit:

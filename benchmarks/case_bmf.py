@@ -88,7 +88,7 @@ def _bars_against_nmf() -> dict[str, Any]:
     made = make_bars(np.random.default_rng(4))
     missing = np.isnan(made.shown)
     model = BinaryMatrixFactorization(
-        likelihood="gaussian", bias=False, n_chains=2, warmup=300, draws=200, random_state=0
+        likelihood="gaussian", bias=False, n_chains=2, warmup=300, n_draws=200, random_state=0
     ).fit(made.shown)
     low = np.nanmin(made.shown)
     filled = np.where(missing, np.nanmean(made.shown, axis=0), made.shown) - low

@@ -97,7 +97,7 @@ def test_unknown_rows_are_named(case):
 
 def test_explanations_are_the_posterior_of_equation_four(case):
     _, X, model = case
-    causes = fz.explain(model, X, rows=["r5", "r700"], columns=["c0", "c9"], top=4, min_posterior=0)
+    causes = fz.explain(model, X, rows=["r5", "r700"], columns=["c0", "c9"], n=4, min_posterior=0)
     assert len(causes) == 2 * 2 * 4
     q = slow.posterior(X.to_numpy(), np.asarray(model.transform(X)), model.components_)
     for row in causes.to_rows():
@@ -109,7 +109,7 @@ def test_explanations_are_the_posterior_of_equation_four(case):
 def test_cells_not_observed_have_no_explanation():
     X = np.array([[1, 0, np.nan], [0, 1, 1], [1, np.nan, 0]])
     model = fz.AspectBernoulli(2, random_state=0).fit(X)
-    causes = fz.explain(model, X, top=1)
+    causes = fz.explain(model, X, n=1)
     assert len(causes) == 7
 
 
@@ -126,7 +126,7 @@ def test_nothing_asked_for_gives_an_empty_list(case):
 
 def test_explanations_come_in_the_order_asked_for(case):
     _, X, model = case
-    causes = fz.explain(model, X, rows=["r1400", "r2", "r900"], columns="c3", top=1)
+    causes = fz.explain(model, X, rows=["r1400", "r2", "r900"], columns="c3", n=1)
     assert causes["row"].tolist() == ["r1400", "r2", "r900"]
     with pytest.raises(ValueError, match="no column labelled 'c999'"):
         fz.explain(model, X, columns=["c999"])
@@ -152,10 +152,10 @@ def test_rows_can_be_dates_pairs_and_plain_lists():
     pairs = pd.MultiIndex.from_product([["north", "south"], [1, 2, 3]])
     for index in (days, pairs):
         frame = pd.DataFrame(X, index=index)
-        found = fz.explain(model, frame, rows=[index[4]], top=1)
+        found = fz.explain(model, frame, rows=[index[4]], n=1)
         assert set(found["row"]) == {index[4]}
         np.testing.assert_array_equal(found["value"], X[4])
-    assert len(fz.explain(model, X.tolist(), rows=[4], top=1)) == 4
+    assert len(fz.explain(model, X.tolist(), rows=[4], n=1)) == 4
     twice = pd.DataFrame(X, index=["a", "b", "b", "c", "d", "e"])
     with pytest.raises(ValueError, match="2 rows are labelled 'b'"):
         fz.explain(model, twice, rows=["b"])
@@ -181,7 +181,7 @@ def test_only_the_cells_asked_for_are_explained(case, monkeypatch):
         return original(self, block, *more)
 
     monkeypatch.setattr(type(model), "cell_posterior", count)
-    fz.explain(model, X, columns=["c7", "c3"], top=1)
+    fz.explain(model, X, columns=["c7", "c3"], n=1)
     assert sum(rows * columns for rows, columns in seen) == 1500 * 2
 
 

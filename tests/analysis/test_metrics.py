@@ -93,7 +93,7 @@ def test_posterior_histogram_of_each_family():
     table = fz.datasets.make_aspect_bernoulli(50, 10, 2, random_state=0).table
     spoilt = fz.corrupt(table, add=0.4, random_state=1)
     model = fz.AspectBernoulli(3, random_state=0, tol=1e-5).fit(spoilt)
-    found = posterior_histogram(model, spoilt, table)
+    found = posterior_histogram(model, table, spoilt)
     w, a = model.transform(spoilt).to_numpy(), model.components_
     x, clean = spoilt.to_numpy(), table.to_numpy()
     sums = np.zeros((3, 3))
@@ -105,7 +105,7 @@ def test_posterior_histogram_of_each_family():
     for i, name in enumerate(("true_ones", "added_ones", "zeros")):
         np.testing.assert_allclose(found[name], sums[i], atol=1e-6)
     mixture = fz.BernoulliMixture(3, random_state=0).fit(spoilt)
-    groups = posterior_histogram(mixture, spoilt, table)
+    groups = posterior_histogram(mixture, table, spoilt)
     responsibility = mixture.predict_proba(spoilt)
     zeros = (responsibility * (x == 0).sum(axis=1, keepdims=True)).sum(axis=0)
     np.testing.assert_allclose(groups["zeros"], zeros / zeros.sum())
@@ -183,13 +183,13 @@ def test_the_histogram_is_the_same_in_tiles(monkeypatch):
     clean = fz.datasets.make_aspect_bernoulli(60, 10, 2, random_state=0).table
     spoilt = fz.corrupt(clean, add=0.3, random_state=0)
     model = fz.AspectBernoulli(3, random_state=0).fit(spoilt)
-    whole = posterior_histogram(model, spoilt, clean)
+    whole = posterior_histogram(model, clean, spoilt)
     monkeypatch.setattr(blocks, "_tile_rows", lambda n_columns: 7)
-    cut = posterior_histogram(model, spoilt, clean)
+    cut = posterior_histogram(model, clean, spoilt)
     for name in whole.columns:
         np.testing.assert_allclose(cut[name], whole[name])
     with pytest.raises(TypeError, match="NoisyOr does not say which component made a cell"):
-        posterior_histogram(fz.NoisyOr(2, tol=0.1, random_state=0).fit(spoilt), spoilt, clean)
+        posterior_histogram(fz.NoisyOr(2, tol=0.1, random_state=0).fit(spoilt), clean, spoilt)
 
 
 def test_a_row_too_improbable_for_a_double_is_infinitely_perplexing():

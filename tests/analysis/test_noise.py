@@ -114,7 +114,7 @@ def test_only_probabilities_are_denoised():
 
 def test_a_factorisation_is_denoised_by_its_own_reconstruction():
     X = (np.random.default_rng(0).random((12, 6)) < 0.4).astype(float)
-    model = fz.BinaryMatrixFactorization(n_chains=1, warmup=5, draws=5, random_state=0).fit(X)
+    model = fz.BinaryMatrixFactorization(n_chains=1, warmup=5, n_draws=5, random_state=0).fit(X)
     keep = np.zeros(model.components_.shape[0])
     keep[0] = 1
     clean = fz.denoise(model, X, keep=keep).probability.to_numpy()

@@ -80,7 +80,7 @@ def test_every_model_fits_saves_and_is_described(
         "max_iter": ("--max-iter", 20),
         "n_chains": ("--option", "n_chains=1"),
         "warmup": ("--option", "warmup=3"),
-        "draws": ("--option", "draws=3"),
+        "n_draws": ("--option", "n_draws=3"),
     }
     given = [part for needs, pair in short.items() if needs in has for part in pair]
     outcome = run("fit", finds, "-o", path, *LONG, "--model", name, *given)
@@ -281,7 +281,7 @@ def test_select_finds_the_number_and_saves_the_model(run: Any, finds: Path, tmp_
 
 def test_compare_names_the_better_model(run: Any, finds: Path) -> None:
     models = ("aspect-bernoulli:3", "bernoulli-mixture:2")
-    options = ("--criterion", "cells", "--parts", 2, "--restarts", 1, "--tol", 1e-4)
+    options = ("--criterion", "cells", "--splits", 2, "--restarts", 1, "--tol", 1e-4)
     outcome = run("compare", finds, *LONG, *models, *options)
     assert outcome.code == 0, outcome.err
     names = [row["model"] for row in _rows(outcome.out)]
@@ -385,7 +385,7 @@ def test_info_says_whether_chains_agree(run: Any, tmp_path: Path) -> None:
     table = (np.random.default_rng(0).random((12, 5)) < 0.5) * 1.0
     for draws, said in ((20, "2 chains: R-hat"), (5, "2 chains, too few draws to judge")):
         model = fz.BinaryMatrixFactorization(
-            1, 1, n_chains=2, warmup=5, draws=draws, random_state=0
+            1, 1, n_chains=2, warmup=5, n_draws=draws, random_state=0
         ).fit(table)
         fz.save(model, tmp_path / "model.fz")
         assert said in run("info", tmp_path / "model.fz").out

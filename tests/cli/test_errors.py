@@ -259,7 +259,7 @@ def test_a_mistake_of_ours_is_called_one(run: Any, fitted: Path, monkeypatch: An
         (ValueError("give keep= and\n  n_init=3."), "give --keep and --restarts 3."),
         (ValueError("raise max_iter, or tol."), "raise --max-iter, or --tol."),
         (ValueError("model.row_weights_ has value=2"), "model.row_weights_ has --value 2"),
-        (ValueError("criterion='cells' with n_splits=3."), "--criterion 'cells' with --parts 3."),
+        (ValueError("criterion='cells' with n_splits=3."), "--criterion 'cells' with --splits 3."),
         (ValueError("image_shape=(3, 3) has 9."), "--image (3, 3) has 9."),
         (ValueError("give some rows, such as table.select(rows=slice(0, 9))."), "give some rows."),
         (ValueError("pass marks={'a b': 1}."), "pass --mark 'a b=1'."),

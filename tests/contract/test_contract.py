@@ -35,7 +35,7 @@ quick = settings(
 
 
 SMALL = {"n_components": 3, "max_iter": 60, "n_row_features": 2, "n_column_features": 2}
-SMALL |= {"n_chains": 1, "warmup": 6, "draws": 8, "binarize": 0.0, "random_state": 0}
+SMALL |= {"n_chains": 1, "warmup": 6, "n_draws": 8, "binarize": 0.0, "random_state": 0}
 
 
 def make(name, **options):
@@ -261,10 +261,10 @@ def test_every_model_is_of_one_kind():
 @pytest.mark.parametrize("name", SAMPLED)
 def test_draws_and_chains_are_there_to_be_judged(name):
     model = make(name, n_chains=2).fit(table())
-    assert len(model.draws_) == 2 * SMALL["draws"]
+    assert len(model.draws_) == 2 * SMALL["n_draws"]
     assert len(model.chains_) == 2
-    assert all(len(trace) == SMALL["draws"] for trace in model.chains_[0].values())
-    assert model.n_iter_ == SMALL["warmup"] + SMALL["draws"]
+    assert all(len(trace) == SMALL["n_draws"] for trace in model.chains_[0].values())
+    assert model.n_iter_ == SMALL["warmup"] + SMALL["n_draws"]
     assert model.posterior_predict().shape == table().shape
 
 

@@ -95,7 +95,7 @@ def test_images_of_the_wrong_size_are_refused(model) -> None:
 
 def test_bars_rank_columns(three) -> None:
     model, table = three
-    display = plot.ComponentBarsDisplay.from_estimator(model, table, top=4)
+    display = plot.ComponentBarsDisplay.from_estimator(model, table, n=4)
     widths = [bar.get_width() for bar in display.axes_[0, 1].patches]
     np.testing.assert_allclose(widths, np.sort(model.components_[1])[::-1][:4])
 
@@ -122,7 +122,7 @@ def test_explanation_is_that_of_explain(three) -> None:
     model, table = three
     display = plot.ExplanationDisplay.from_estimator(model, table, rows=[7, 2])
     np.testing.assert_allclose(display.posterior.sum(axis=0), 1)
-    causes = fz.explain(model, table, rows=[7], top=3, min_posterior=0)
+    causes = fz.explain(model, table, rows=[7], n=3, min_posterior=0)
     ours = {
         (c, k): p
         for c, k, p in zip(*(causes[n] for n in ("column", "component", "posterior")), strict=True)
@@ -197,7 +197,7 @@ def test_feature_matrices_keep_like_rows_together() -> None:
 
 def test_feature_matrices_of_a_factorisation(three) -> None:
     _, table = three
-    model = fz.BinaryMatrixFactorization(n_chains=1, warmup=5, draws=5, random_state=0).fit(table)
+    model = fz.BinaryMatrixFactorization(n_chains=1, warmup=5, n_draws=5, random_state=0).fit(table)
     display = plot.FeatureMatricesDisplay.from_estimator(model, table)
     assert display.row_features.shape == (40, display.coupling.shape[0])
     assert display.column_features.shape == (9, display.coupling.shape[1])
@@ -292,7 +292,7 @@ def test_pictures_of_zeros_and_ones_refuse_counts_and_take_factorisations(three)
         plot.OrderedTableDisplay.from_estimator(counts, table)
     with pytest.raises(TypeError, match="In PLSA a cell has no component"):
         plot.ExplanationDisplay.from_estimator(counts, table, rows=[0])
-    model = fz.BinaryMatrixFactorization(n_chains=1, warmup=5, draws=5, random_state=0).fit(table)
+    model = fz.BinaryMatrixFactorization(n_chains=1, warmup=5, n_draws=5, random_state=0).fit(table)
     display = plot.OrderedTableDisplay.from_estimator(model, table)
     assert display.observed.sum() == table.n_ones
     blocks = np.concatenate([weights for _, weights in model.weights_by_block(table)])
@@ -324,7 +324,7 @@ def test_tables_too_large_for_a_picture_are_refused(three, monkeypatch) -> None:
 
 def test_chains_are_drawn_one_by_one(three) -> None:
     _, table = three
-    model = fz.BinaryMatrixFactorization(n_chains=3, warmup=6, draws=4, random_state=0).fit(table)
+    model = fz.BinaryMatrixFactorization(n_chains=3, warmup=6, n_draws=4, random_state=0).fit(table)
     display = plot.ConvergenceDisplay.from_estimator(model)
     assert [len(line.get_xdata()) for line in display.ax_.lines] == [10, 10, 10]
     heights = np.concatenate([line.get_ydata() for line in display.ax_.lines])

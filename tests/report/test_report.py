@@ -32,7 +32,7 @@ def finds() -> fz.Table:
 @pytest.fixture(scope="module")
 def page(finds, tmp_path_factory) -> str:
     path = tmp_path_factory.mktemp("report") / "report.html"
-    assert fz.write_report(finds, path, n_components=[2, 4], n_restarts=3) == path
+    assert fz.write_report(finds, path, n_components=[2, 4], n_init=3) == path
     return path.read_text("utf-8")
 
 
@@ -65,7 +65,7 @@ def test_the_explorer_is_inside(page) -> None:
 def test_a_table_without_noise_is_said_to_have_none(tmp_path) -> None:
     rng = np.random.default_rng(1)
     table = fz.Table(rng.random((60, 12)) < 0.5)
-    path = fz.write_report(table, tmp_path / "plain.html", n_components=2, n_restarts=2)
+    path = fz.write_report(table, tmp_path / "plain.html", n_components=2, n_init=2)
     text = path.read_text("utf-8")
     assert "no reason to doubt any zero" in text
     assert "No zero is more probably an omission than true" in text
@@ -102,7 +102,7 @@ def test_votes_count_the_fits_that_agree(finds) -> None:
         fz.AspectBernoulli(tol=1e-6),
         n_components=[4],
         criterion="cells",
-        n_restarts=4,
+        n_init=4,
         random_state=0,
     )
     votes = found.absences["votes"]
@@ -119,7 +119,7 @@ def test_votes_count_the_fits_that_agree(finds) -> None:
 
 def test_a_lonely_fit_has_no_votes(finds) -> None:
     settings = {"criterion": "cells", "random_state": 0}
-    found = study(finds, fz.AspectBernoulli(tol=1e-6), n_components=[4], n_restarts=2, **settings)
+    found = study(finds, fz.AspectBernoulli(tol=1e-6), n_components=[4], n_init=2, **settings)
     alone = replace(found, restarts=[found.model, SimpleNamespace(objective_=-np.inf)])
     assert "no second opinion" in answers(alone)["How sure is that?"]
     assert "Votes" not in _absences(alone)
@@ -194,7 +194,7 @@ def test_an_ugly_table_makes_a_quiet_page(tmp_path, recwarn) -> None:
     columns = [4 * "\u4eac\u90fd Australopithecus " + str(i) for i in range(30)]
     table = fz.Table(values, rows, columns, name="<i>&")
     path = tmp_path / "ugly.html"
-    fz.write_report(table, path, n_components=[2, 3], criterion="bic", n_restarts=2)
+    fz.write_report(table, path, n_components=[2, 3], criterion="bic", n_init=2)
     assert [str(w.message) for w in recwarn if "Glyph" in str(w.message)] == []
     page = path.read_text(encoding="utf-8")
     assert "<title>Which zeros are real? &lt;i&gt;&amp;</title>" in page
@@ -210,7 +210,7 @@ def test_a_report_on_more_components_than_columns_is_refused(finds, tmp_path) ->
 
 def test_another_seed_starts_elsewhere(finds) -> None:
     def starts(seed: int) -> set[int]:
-        options = {"n_components": [3], "criterion": "aic", "n_restarts": 2, "random_state": seed}
+        options = {"n_components": [3], "criterion": "aic", "n_init": 2, "random_state": seed}
         return {fit.random_state for fit in study(finds, fz.AspectBernoulli(), **options).restarts}
 
     assert starts(0) == starts(0)

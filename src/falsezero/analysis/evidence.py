@@ -2,44 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy import sparse
 from scipy.special import betaln, gammaln, logsumexp, xlog1py, xlogy
 from sklearn.utils.validation import check_is_fitted
 
+from falsezero.base.capabilities import capabilities_of
 from falsezero.base.estimator import spawn_seeds
+from falsezero.base.evidence import Evidence
 from falsezero.data.blocks import UNOBSERVED
 from falsezero.data.validate import check_table
 from falsezero.kernels.annealed import draw_counts, log_gain
+from falsezero.models.discrete_pca.evidence import table_evidence
+from falsezero.models.discrete_pca.uses import CountModel
 
 __all__ = ["Evidence", "log_evidence"]
-
-
-@dataclass(frozen=True)
-class Evidence:
-    """An estimate of log P(table | number of components, priors).
-
-    Attributes
-    ----------
-    value : float
-        Log of the mean of the chains' weights. Errs on the low side where chains are too short.
-    error : float
-        Its standard error, from the spread of the weights; infinite for a single chain.
-    chains : array
-        Log weight of each chain.
-    """
-
-    value: float
-    error: float
-    chains: np.ndarray
-
-    @property
-    def effective_chains(self) -> float:
-        """How many chains carry the estimate; near 1 it hangs on one of them: raise `n_steps`."""
-        share = np.exp(self.chains - logsumexp(self.chains))
-        return float(1 / np.square(share).sum())
 
 
 class _Parameters(NamedTuple):
@@ -60,9 +39,18 @@ class _Parameters(NamedTuple):
 
 
 def log_evidence(
-    model: Any, X: Any, *, n_chains: int = 10, n_steps: int = 500, random_state: Any = None
+    model: Any,
+    table: Any,
+    *,
+    method: str = "annealed",
+    n_chains: int = 10,
+    n_steps: int = 500,
+    random_state: Any = None,
 ) -> Evidence:
-    """Log evidence of the table that a `BinaryICA` was fitted on, by annealed importance sampling.
+    """Log evidence of a table by annealed importance sampling, for `BinaryICA` and `DiscretePCA`.
+
+    For `DiscretePCA` each chain goes from the prior of the tokens' components to their posterior;
+    see `falsezero.models.discrete_pca.evidence`. The rest is about `BinaryICA`.
 
     The bound `evidence_` treats a cell's cause, its row's weights and the sources as independent.
     Where rows mix heavily they are not, and the bound falls behind the evidence by more, the more
@@ -81,9 +69,11 @@ def log_evidence(
 
     Parameters
     ----------
-    model : BinaryICA fitted with inference="vb"
-    X : Table, array, sparse array or data frame
-        The table that it was fitted on. Cells not observed are left out.
+    model : BinaryICA fitted with inference="vb", or DiscretePCA, fitted or not
+    table : Table, array, sparse array or data frame
+        For BinaryICA the table that it was fitted on. Cells not observed are left out.
+    method : {"annealed", "harmonic"}
+        "harmonic" is the harmonic mean of the Discrete PCA slides, for comparison only.
     n_chains, n_steps : int
         Longer chains are worth more than many.
     random_state : int, Generator, RandomState or None
@@ -97,7 +87,11 @@ def log_evidence(
     >>> bool(estimate.value > model.evidence_)
     True
     """
-    codes = _codes(model, X)
+    if isinstance(model, CountModel):
+        return table_evidence(model, table, method, n_steps, n_chains, random_state)
+    if method != "annealed":
+        raise ValueError(f'method={method!r} is not known for BinaryICA; choose "annealed".')
+    codes = _codes(model, table)
     ones, zeros = (codes == 1).sum(axis=0), (codes == 0).sum(axis=0)
     base = (ones + 0.5) / (ones + zeros + 1)
     start = _Parameters(model.alpha_, model.beta_, model.gamma_)
@@ -114,20 +108,20 @@ def log_evidence(
 
 def _codes(model: Any, X: Any) -> np.ndarray:
     """Check the model and its table, and code its cells."""
-    if getattr(model, "inference", None) != "vb":
+    if not capabilities_of(model).has_evidence:
         raise TypeError(
             "The evidence needs a prior on everything, as BinaryICA(inference='vb') has; this "
             f"{type(model).__name__} has none on its row weights."
         )
     check_is_fitted(model)
-    values = check_table(model, X, binarize=model.binarize, reset=False)
+    values: Any = check_table(model, X, binarize=model.binarize, reset=False)
     if values.shape != (len(model.gamma_), model.n_features_in_):
         raise ValueError(
             f"The evidence is that of the table the model was fitted on, "
             f"{len(model.gamma_)} x {model.n_features_in_}, but this one is "
             f"{values.shape[0]} x {values.shape[1]}."
         )
-    dense = values.toarray() if hasattr(values, "toarray") else values
+    dense = values.toarray() if sparse.issparse(values) else values
     return np.where(np.isnan(dense), UNOBSERVED, dense == 1).astype(np.uint8)
 
 

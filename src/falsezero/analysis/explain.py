@@ -27,7 +27,7 @@ def explain(
     *,
     rows: Any = None,
     columns: Any = None,
-    top: int = 3,
+    n: int = 3,
     min_posterior: float = 0.01,
 ) -> Tidy:
     """Every cell's posterior over causes (Bingham et al., eq. 4), the strongest first.
@@ -38,7 +38,7 @@ def explain(
     table : Table, array, sparse array or data frame
     rows, columns : list of labels, optional
         Which cells; all of them when left out.
-    top : int, default=3
+    n : int, default=3
         At most so many causes a cell.
     min_posterior : float, default=0.01
         Causes below this are left out.
@@ -60,14 +60,14 @@ def explain(
     row_labels, column_labels = labels_of(model, table)
     wanted = positions_of(row_labels, rows)
     across = positions_of(column_labels, columns, "column")
-    _check_length(len(wanted), len(across), min(top, len(model.components_)))
+    _check_length(len(wanted), len(across), min(n, len(model.components_)))
     parts = [tuple(np.empty(0, int) for _ in range(5))]
     for block, weights in model.weights_by_block(table):
         inside = wanted[(wanted >= block.rows.start) & (wanted < block.rows.stop)] - block.start
         step = max(1, _CELLS // max(1, len(across) * weights.shape[1]))
         for i in range(0, len(inside), step):
             some = inside[i : i + step]
-            parts.append(_strongest(model, block, weights, some, across, top, min_posterior))
+            parts.append(_strongest(model, block, weights, some, across, n, min_posterior))
     at, column, value, component, posterior = (
         np.concatenate([part[i] for part in parts]) for i in range(5)
     )
@@ -84,11 +84,11 @@ def explain(
     )
 
 
-def _check_length(n_rows: int, n_columns: int, top: int) -> None:
-    if n_rows * n_columns * top > _MOST:
+def _check_length(n_rows: int, n_columns: int, n: int) -> None:
+    if n_rows * n_columns * n > _MOST:
         raise ValueError(
-            f"The {top} strongest causes of {n_rows} x {n_columns} cells make too long a list; "
-            "name some cells with rows= and columns=, or ask for fewer causes with top=."
+            f"The {n} strongest causes of {n_rows} x {n_columns} cells make too long a list; "
+            "name some cells with rows= and columns=, or ask for fewer causes with n=."
         )
 
 
@@ -98,14 +98,14 @@ def _strongest(
     weights: np.ndarray,
     rows: np.ndarray,
     columns: np.ndarray,
-    top: int,
+    n: int,
     least: float,
 ) -> tuple[np.ndarray, ...]:
     """The strongest causes of the observed cells of some rows of a block, cell by cell."""
     missing = None if block.missing is None else block.missing[rows][:, columns]
     part = replace(block, values=block.values[rows][:, columns], missing=missing)
     posterior, codes = model.cell_posterior(part, weights[rows], columns), part.codes
-    order = np.argsort(-posterior, axis=0, kind="stable")[:top]
+    order = np.argsort(-posterior, axis=0, kind="stable")[:n]
     ranked = np.take_along_axis(posterior, order, axis=0)
     keeps = (ranked >= least) & (codes != UNOBSERVED)
     i, t, rank = np.nonzero(keeps.transpose(1, 2, 0))

@@ -42,8 +42,8 @@ _MOST_CELLS = 1 << 28
 # -- likelihood -------------------------------------------------------------------------------
 
 
-def empirical_bayes(atoms: Any, X: Any) -> np.ndarray:
-    """Log likelihood of each row of X with its probabilities drawn from known rows.
+def empirical_bayes(atoms: Any, table: Any) -> np.ndarray:
+    """Log likelihood of each row of table with its probabilities drawn from known rows.
 
     This is the empirical Bayes test likelihood (Bingham et al., eqs. 21-24) for anything that
     gives probabilities of ones: log of the mean over atoms n of prod_t p_nt^x (1 - p_nt)^(1 - x).
@@ -53,7 +53,7 @@ def empirical_bayes(atoms: Any, X: Any) -> np.ndarray:
     ----------
     atoms : array of shape (n_atoms, n_columns)
         Probabilities of the training rows, clipped away from 0 and 1.
-    X : array of shape (n_rows, n_columns)
+    table : array of shape (n_rows, n_columns)
         Zeros and ones; NaN cells are left out.
 
     Examples
@@ -62,14 +62,14 @@ def empirical_bayes(atoms: Any, X: Any) -> np.ndarray:
     array([0.53])
     """
     p = np.clip(_dense(atoms), FLOOR, 1 - FLOOR)
-    values = _dense(X)
+    values = _dense(table)
     ones, zeros = (values == 1).astype(float), (values == 0).astype(float)
     log_p = ones @ np.log(p).T + zeros @ np.log1p(-p).T
     return logsumexp(log_p, axis=1) - np.log(len(p))
 
 
-def cross_entropy(model: Any, X: Any, *, base: float = 2.0, per: str = "row") -> float:
-    """Mean of -log p(row) over the rows of X, in bits by default (noisy-or, section 5.4.3).
+def cross_entropy(model: Any, table: Any, *, base: float = 2.0, per: str = "row") -> float:
+    """Mean of -log p(row) over the rows of table, in bits by default (noisy-or, section 5.4.3).
 
     p is whatever the model's `score_samples` gives: exact for mixtures, empirical Bayes for the
     convex and logistic models, a bound where its docstring says so. With ``per="cell"`` it is
@@ -78,30 +78,30 @@ def cross_entropy(model: Any, X: Any, *, base: float = 2.0, per: str = "row") ->
     Parameters
     ----------
     model : fitted model with `score_samples`
-    X : Table, array, sparse array or data frame
+    table : Table, array, sparse array or data frame
     base : float, default=2.0
         Base of the logarithm: 2 for bits, e for nats.
     per : {"row", "cell"}, default="row"
     """
     if per not in ("row", "cell"):
         raise ValueError(f"per={per!r} is not known; choose 'row' or 'cell'.")
-    scores = model.score_samples(X)
+    scores = model.score_samples(table)
     number = len(scores)
     if per == "cell":
-        table = X if isinstance(X, Table) else Table(X)
+        table = table if isinstance(table, Table) else Table(table)
         number = table.shape[0] * table.shape[1] - table.n_missing
     return float(-scores.sum() / number / np.log(base))
 
 
-def perplexity(model: Any, X: Any, *, per: str = "row") -> float:
+def perplexity(model: Any, table: Any, *, per: str = "row") -> float:
     """2 to the power of the cross entropy; infinite where a row is too improbable for a double.
 
     Parameters
     ----------
-    model, X, per
+    model, table, per
         As in `cross_entropy`.
     """
-    bits = cross_entropy(model, X, per=per)
+    bits = cross_entropy(model, table, per=per)
     return 2.0**bits if bits < 1024 else float("inf")
 
 
@@ -187,14 +187,14 @@ def reconstruction_error(table: Any, expected: Any) -> float:
     return _share(wrong, ~np.isnan(values))
 
 
-def posterior_histogram(model: Any, spoilt: Any, clean: Any) -> Tidy:
+def posterior_histogram(model: Any, clean: Any, spoilt: Any) -> Tidy:
     """Which components explain true ones, added ones and zeros (Bingham et al., eqs. 29-31).
 
     Parameters
     ----------
     model : fitted AspectBernoulli, BinaryICA or BernoulliMixture
-    spoilt, clean : Table or array of zeros and ones
-        The table with ones added, and without.
+    clean, spoilt : Table or array of zeros and ones
+        The table without and with ones added.
 
     Returns
     -------

@@ -43,9 +43,9 @@ def _groups(model: Any) -> dict[str, np.ndarray]:
     return {name: np.flatnonzero(family.groups == g) for g, name in enumerate(family.names)}
 
 
-def _shares(model: Any, X: Any) -> np.ndarray:
+def _shares(model: Any, table: Any) -> np.ndarray:
     """How much of each row belongs to each component; equal parts where nothing is known."""
-    weights = np.asarray(model.transform(X), dtype=float)
+    weights = np.asarray(model.transform(table), dtype=float)
     if (weights < 0).any() or (model.components_ < 0).any():
         raise TypeError(
             f"{type(model).__name__} has weights or components below zero, of which no share can "
@@ -56,11 +56,11 @@ def _shares(model: Any, X: Any) -> np.ndarray:
     return np.divide(weights, total, out=equal, where=total > 0)
 
 
-def observed_counts(model: Any, X: Any) -> sparse.csr_array:
+def observed_counts(model: Any, table: Any) -> sparse.csr_array:
     """The table as the model sees it; cells not observed have no tokens."""
     binarize = getattr(model, "binarize", None)
     values = sparse.csr_array(
-        check_table(model, X, kind=model.capabilities.table, binarize=binarize, reset=False),
+        check_table(model, table, kind=model.capabilities.table, binarize=binarize, reset=False),
         copy=True,
     )
     values.data = np.nan_to_num(values.data)
@@ -109,7 +109,7 @@ def top_words(model: Any, n: int = 10, *, feature_names: Any = None) -> Tidy:
     return Tidy.from_rows(found, ["component", "group", "rank", "word", "probability"])
 
 
-def distinctive_words(model: Any, X: Any, n: int = 10, *, feature_names: Any = None) -> Tidy:
+def distinctive_words(model: Any, table: Any, n: int = 10, *, feature_names: Any = None) -> Tidy:
     """Words that speak for a component: their tokens tell it from all the others.
 
     For word j and component k the tokens of the table are shared out, n_jk of them to k. The log
@@ -122,7 +122,7 @@ def distinctive_words(model: Any, X: Any, n: int = 10, *, feature_names: Any = N
     Tidy
         Columns component, rank, word, log_bayes_factor, probability.
     """
-    tokens = _tokens_by_component(model, X)
+    tokens = _tokens_by_component(model, table)
     names, found = _columns(model, feature_names), []
     total = tokens.sum(axis=1)
     all_tokens = max(total.sum(), 1.0)
@@ -143,9 +143,9 @@ def distinctive_words(model: Any, X: Any, n: int = 10, *, feature_names: Any = N
     return Tidy.from_rows(found, ["component", "rank", "word", "log_bayes_factor", "probability"])
 
 
-def _tokens_by_component(model: Any, X: Any) -> np.ndarray:
+def _tokens_by_component(model: Any, table: Any) -> np.ndarray:
     """Expected tokens of each component and word, components x words."""
-    values, share, theta = observed_counts(model, X), _shares(model, X), model.components_
+    values, share, theta = observed_counts(model, table), _shares(model, table), model.components_
     tokens = np.zeros(theta.shape)
     for start in range(0, values.shape[0], 1024):
         part, m = values[start : start + 1024], share[start : start + 1024]
@@ -175,13 +175,13 @@ def _log_bayes_factor(own: Any, n_own: Any, rest: Any, n_rest: Any) -> np.ndarra
     return np.where(more, gain, -np.inf)
 
 
-def best_rows(model: Any, X: Any, n: int = 10) -> Tidy:
+def best_rows(model: Any, table: Any, n: int = 10) -> Tidy:
     """The rows that are most about each component: share of their tokens, long rows before short.
 
     Rows are ranked by the expected number of tokens beyond those that the average row would have.
     """
-    share, labels = _shares(model, X), labels_of(model, X)[0]
-    length = np.asarray(observed_counts(model, X).sum(axis=1), dtype=float)
+    share, labels = _shares(model, table), labels_of(model, table)[0]
+    length = np.asarray(observed_counts(model, table).sum(axis=1), dtype=float)
     excess = (share - share.mean(axis=0)) * np.sqrt(np.maximum(length, 1.0))[:, None]
     found = []
     for k in range(share.shape[1]):
@@ -192,7 +192,7 @@ def best_rows(model: Any, X: Any, n: int = 10) -> Tidy:
     return Tidy.from_rows(found, ["component", "rank", "row", "share"])
 
 
-def page_rank(model: Any, X: Any, links: Any, damping: float = 0.85) -> np.ndarray:
+def page_rank(model: Any, table: Any, links: Any, damping: float = 0.85) -> np.ndarray:
     """Topic-specific PageRank: which rows does somebody reach who follows links on one topic?
 
     A surfer interested in component k follows a link from row i to row j with probability
@@ -215,7 +215,7 @@ def page_rank(model: Any, X: Any, links: Any, damping: float = 0.85) -> np.ndarr
     except ImportError:
         raise ImportError("page_rank needs networkx: pip install 'falsezero[network]'.") from None
     links = sparse.csr_array(links.values if isinstance(links, Table) else links)
-    share = _shares(model, X)
+    share = _shares(model, table)
     if links.shape != (len(share), len(share)):
         raise ValueError(
             f"links= needs one row and one column per row of the table ({len(share)}), but has "

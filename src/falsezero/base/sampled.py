@@ -20,7 +20,7 @@ __all__ = ["SampledModel"]
 class SampledModel(FactorModel):
     """A factor model whose answers are averages over the draws of several chains.
 
-    A model supplies its constructor (with `n_chains`, `warmup`, `draws`, `thin`, `callback`,
+    A model supplies its constructor (with `n_chains`, `warmup`, `n_draws`, `thin`, `callback`,
     `n_jobs`, `random_state`, `verbose`), its `capabilities`, `fit` (which calls `_run_chains`) and
     `posterior_predict`. Once fitted it has `draws_`, all kept draws, and `chains_`, one dict a
     chain with numbers that do not depend on how components are numbered, for `diagnose`.
@@ -42,7 +42,7 @@ class SampledModel(FactorModel):
         self, steps: Steps, blocks: Blocks, record: Callable[[Point], Any]
     ) -> list[Chain]:
         """Sample as the constructor's arguments say."""
-        length = self.warmup + self.draws * self.thin
+        length = self.warmup + self.n_draws * self.thin
         listeners = () if self.callback is None else (self.callback,)
         with progress(self, self.verbose, self.n_chains * length) as show:
             return sample(
@@ -50,7 +50,7 @@ class SampledModel(FactorModel):
                 blocks,
                 spawn_seeds(self.random_state, self.n_chains),
                 warmup=self.warmup,
-                draws=self.draws,
+                draws=self.n_draws,
                 thin=self.thin,
                 record=record,
                 n_jobs=self.n_jobs,

@@ -24,7 +24,7 @@ OPTION_OF = {
     "keep": "--keep",
     "image_shape": "--image",
     "criterion": "--criterion",
-    "n_splits": "--parts",
+    "n_splits": "--splits",
     "n_components": "-k",
     "n_init": "--restarts",
     "max_iter": "--max-iter",

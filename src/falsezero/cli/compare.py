@@ -17,7 +17,7 @@ from falsezero.cli._common import (
 )
 from falsezero.cli._output import Target, output_options
 from falsezero.cli._table import read_to_learn, table_argument, table_options
-from falsezero.cli.select import criterion_option, parts_option
+from falsezero.cli.select import criterion_option, splits_option
 from falsezero.models import MODELS
 
 DEFAULT = ("aspect-bernoulli", "binary-ica", "bernoulli-mixture")
@@ -28,7 +28,7 @@ DEFAULT = ("aspect-bernoulli", "binary-ica", "bernoulli-mixture")
 @click.argument("models", nargs=-1, metavar="[MODEL[:K]]...")
 @components_option
 @criterion_option
-@parts_option
+@splits_option
 @fitting_options
 @output_options
 @table_options
@@ -37,7 +37,7 @@ def command(
     models: tuple[str, ...],
     n_components: int | None,
     criterion: str,
-    parts: int,
+    splits: int,
     output: str | None,
     force: bool,
     as_json: bool,
@@ -68,7 +68,7 @@ def command(
             candidates,
             cells,
             criterion,
-            n_splits=parts,
+            n_splits=splits,
             n_jobs=jobs,
             random_state=seed,
             checkpoint=checkpoint,

@@ -48,7 +48,7 @@ def command(
         cells,
         rows=_labels(rows, cells.rows, "row", table),
         columns=_labels(columns, cells.columns, "column", table),
-        top=top,
+        n=top,
     )
     target.write_findings(fz.Tidy(dict(causes) | {"component": shown_number(causes["component"])}))
 

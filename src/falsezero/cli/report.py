@@ -98,7 +98,7 @@ def command(
         n_components=n_components,
         model=model,
         criterion=criterion,
-        n_restarts=restarts,
+        n_init=restarts,
         title=title,
         image_shape=image,
         random_state=seed,

@@ -28,8 +28,8 @@ criterion_option = click.option(
     show_default=True,
     help="What to judge by: hidden cells, hidden rows, AIC, BIC, or the evidence bound.",
 )
-parts_option = click.option(
-    "--parts",
+splits_option = click.option(
+    "--splits",
     type=Whole(min=2),
     default=5,
     show_default=True,
@@ -75,7 +75,7 @@ class NumbersOf(click.ParamType):
     help="Which numbers of components to try.",
 )
 @criterion_option
-@parts_option
+@splits_option
 @name_option
 @fitting_options
 @more_option
@@ -87,7 +87,7 @@ def command(
     table: str,
     n_components: list[int],
     criterion: str,
-    parts: int,
+    splits: int,
     name: str,
     output: str | None,
     force: bool,
@@ -115,7 +115,7 @@ def command(
             cells,
             n_components,
             criterion,
-            n_splits=parts,
+            n_splits=splits,
             n_jobs=jobs,
             random_state=seed,
             checkpoint=checkpoint,

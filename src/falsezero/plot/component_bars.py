@@ -34,7 +34,7 @@ class ComponentBarsDisplay(Display):
     >>> import falsezero as fz
     >>> table = fz.datasets.make_aspect_bernoulli(100, 20, 3, random_state=0).table
     >>> model = fz.AspectBernoulli(3, random_state=0).fit(table)
-    >>> display = ComponentBarsDisplay.from_estimator(model, table, top=5)
+    >>> display = ComponentBarsDisplay.from_estimator(model, table, n=5)
     >>> display.axes_.shape
     (1, 3)
     """
@@ -64,21 +64,21 @@ class ComponentBarsDisplay(Display):
         display = cls(model.components_, columns, weights, kinds_of(model), *meaning_of(model))
         return display.plot(ax, **options)
 
-    def plot(self, ax: Any = None, top: int = 10, n_columns: int = 4) -> ComponentBarsDisplay:
-        """Draw the `top` columns of each component, `n_columns` panels side by side."""
-        count, top = len(self.components), min(top, self.components.shape[1])
+    def plot(self, ax: Any = None, n: int = 10, n_columns: int = 4) -> ComponentBarsDisplay:
+        """Draw the `n` columns of each component, `n_columns` panels side by side."""
+        count, n = len(self.components), min(n, self.components.shape[1])
         down, across = grid_of(count, n_columns)
-        size = (2.9 * across, down * (0.65 + 0.2 * top))
+        size = (2.9 * across, down * (0.65 + 0.2 * n))
         panels = self._begin_panels(ax, down, across, size)
         for panel in panels.flat[count:]:
             panel.set_axis_off()
         for k, panel in enumerate(panels.flat[:count]):
             kind = str(self.kinds[k])
-            best = np.argsort(-np.abs(self.components[k]), kind="stable")[:top]
-            panel.barh(np.arange(top), self.components[k, best], color=KIND_COLOUR[kind])
+            best = np.argsort(-np.abs(self.components[k]), kind="stable")[:n]
+            panel.barh(np.arange(n), self.components[k, best], color=KIND_COLOUR[kind])
             names = [shorten(name, 18) for name in self.columns[best]]
-            panel.set_yticks(np.arange(top), names, fontsize=8)
-            panel.set(xlim=self.limits, ylim=(top - 0.4, -0.6))
+            panel.set_yticks(np.arange(n), names, fontsize=8)
+            panel.set(xlim=self.limits, ylim=(n - 0.4, -0.6))
             panel.spines[["top", "right"]].set_visible(False)
             word = "" if kind == "content" else f"\n{KIND_WORD[kind]}"
             panel.set_title(f"component {k + 1}, {share_of(self.weights, k)}{word}", fontsize=9)

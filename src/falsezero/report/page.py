@@ -55,7 +55,7 @@ def write_report(
     n_components: Any = None,
     model: Any = None,
     criterion: str = "cells",
-    n_restarts: int = 5,
+    n_init: int = 5,
     title: str | None = None,
     image_shape: tuple[int, int] | None = None,
     random_state: Any = 0,
@@ -75,7 +75,7 @@ def write_report(
         Settings of the model; it is copied, not fitted.
     criterion : {"cells", "rows", "aic", "bic"}
         How `falsezero.select` chooses the number of components.
-    n_restarts : int, default=5
+    n_init : int, default=5
         Random starts whose answers are compared.
     title : str, optional
     image_shape : (height, width), optional
@@ -92,7 +92,7 @@ def write_report(
     >>> import tempfile, falsezero as fz
     >>> table = fz.datasets.make_aspect_bernoulli(60, 12, 2, random_state=0).table
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     write_report(table, f"{folder}/report.html", n_components=2, n_restarts=2).name
+    ...     write_report(table, f"{folder}/report.html", n_components=2, n_init=2).name
     'report.html'
     """
     target = check_target(path)
@@ -105,7 +105,7 @@ def write_report(
         AspectBernoulli(tol=1e-6) if model is None else clone(model),
         n_components=numbers,
         criterion=criterion,
-        n_restarts=n_restarts,
+        n_init=n_init,
         random_state=random_state,
         n_jobs=n_jobs,
         verbose=verbose,
@@ -197,7 +197,7 @@ def _choice(found: Study) -> str:
 
 def _components(found: Study, image_shape: tuple[int, int] | None) -> str:
     if image_shape is None:
-        display: Any = ComponentBarsDisplay.from_estimator(found.model, found.table, top=10)
+        display: Any = ComponentBarsDisplay.from_estimator(found.model, found.table, n=10)
         text = (
             "The ten columns in which each component most often makes a one, and how often. "
             "Weight: the share of all cells that it is behind. Noise is not blue."

@@ -72,7 +72,7 @@ def study(
     *,
     n_components: list[int],
     criterion: str,
-    n_restarts: int,
+    n_init: int,
     random_state: Any,
     n_jobs: int | None = None,
     verbose: int = 0,
@@ -93,7 +93,7 @@ def study(
             )
     best = n_components[0] if choice is None else choice.best
     chosen = clone(model).set_params(n_components=best, verbose=verbose)
-    restarts = _restarts(chosen, table, n_restarts, random_state)
+    restarts = _restarts(chosen, table, n_init, random_state)
     phantoms = find_phantoms(restarts[0])
     absences, presences = _doubts(restarts[0], table)
     found = Study(table, choice, restarts, phantoms, absences, presences)
@@ -103,10 +103,10 @@ def study(
     return Study(table, choice, restarts, phantoms, voted, presences)
 
 
-def _restarts(model: Any, table: Table, n_restarts: int, random_state: Any) -> list[Any]:
+def _restarts(model: Any, table: Table, n_init: int, random_state: Any) -> list[Any]:
     """One fit a seed, best first; those that stop early say so by their own flag."""
     fits = []
-    seeds = check_random_state(random_state).randint(2**31, size=n_restarts)
+    seeds = check_random_state(random_state).randint(2**31, size=n_init)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         for seed in seeds.tolist():

@@ -35,7 +35,7 @@ def _case(request):
 def test_scikit_learn_accepts_it(likelihood):
     binarize = 0.0 if likelihood == "logistic" else None
     model = BinaryMatrixFactorization(
-        2, likelihood=likelihood, binarize=binarize, n_chains=1, warmup=5, draws=5, random_state=0
+        2, likelihood=likelihood, binarize=binarize, n_chains=1, warmup=5, n_draws=5, random_state=0
     )
     check_estimator(model, on_skip=None)
 
@@ -45,7 +45,7 @@ def test_missing_cells_of_a_real_table_are_restored():
     rng = np.random.default_rng(1)
     missing = rng.random(table.shape) < 0.2
     model = BinaryMatrixFactorization(
-        likelihood="gaussian", n_chains=2, warmup=150, draws=100, random_state=0
+        likelihood="gaussian", n_chains=2, warmup=150, n_draws=100, random_state=0
     ).fit(np.where(missing, np.nan, table))
     prediction = model.posterior_predict(interval=0.9)
     error = np.sqrt(((prediction.mean - clean)[missing] ** 2).mean())
@@ -88,7 +88,7 @@ def test_it_answers_every_question(case):
 def test_new_rows_are_predicted_from_what_is_seen_of_them():
     clean, table = blocks(noise=0.2, shape=(60, 24))
     model = BinaryMatrixFactorization(
-        likelihood="gaussian", n_chains=1, warmup=150, draws=50, random_state=0
+        likelihood="gaussian", n_chains=1, warmup=150, n_draws=50, random_state=0
     ).fit(table[:45])
     new = table[45:].copy()
     new[:, 12:] = np.nan
@@ -140,7 +140,7 @@ def test_finite_models_keep_their_size(case):
 def test_odd_tables_are_answered_with_numbers(table, likelihood):
     for size in (None, 9):
         model = BinaryMatrixFactorization(
-            size, size, likelihood=likelihood, n_chains=1, warmup=10, draws=5, random_state=0
+            size, size, likelihood=likelihood, n_chains=1, warmup=10, n_draws=5, random_state=0
         ).fit(table)
         assert np.isfinite(model.posterior_predict()).all()
         assert np.isfinite(model.transform(table)).all()
@@ -211,6 +211,6 @@ def test_the_bar_fills_up_whichever_chain_a_sweep_belongs_to():
 
 @pytest.mark.parametrize("prior", [(0, 1), (1.0, -1.0), (1, 1, 2), (1, np.inf)])
 def test_a_prior_that_is_none_is_refused(prior):
-    model = BinaryMatrixFactorization(row_concentration=prior, n_chains=1, warmup=1, draws=1)
+    model = BinaryMatrixFactorization(row_concentration=prior, n_chains=1, warmup=1, n_draws=1)
     with pytest.raises(ValueError, match="row_concentration="):
         model.fit(np.eye(4))

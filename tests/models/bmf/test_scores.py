@@ -58,7 +58,7 @@ def test_scores_of_a_fit_are_a_density():
     rng = np.random.default_rng(0)
     table = (rng.random((12, 4)) < 0.5).astype(float)
     table[:6, :2], table[6:, 2:] = 1, 0
-    model = BinaryMatrixFactorization(n_chains=2, warmup=30, draws=20, random_state=0).fit(table)
+    model = BinaryMatrixFactorization(n_chains=2, warmup=30, n_draws=20, random_state=0).fit(table)
     assert np.exp(model.score_samples(all_rows(4))).sum() == pytest.approx(1, abs=1e-9)
     part = np.where(np.arange(4) < 2, all_rows(4), np.nan)[[0, 4, 8, 12]]
     assert np.exp(model.score_samples(part)).sum() == pytest.approx(1, abs=1e-9)
@@ -68,7 +68,7 @@ def test_a_gaussian_score_is_a_density_in_the_units_of_the_table():
     rng = np.random.default_rng(1)
     table = rng.normal(50, 10, (20, 1)) + np.array([[0.0, 20.0]])
     model = BinaryMatrixFactorization(
-        likelihood="gaussian", n_chains=1, warmup=30, draws=20, random_state=0
+        likelihood="gaussian", n_chains=1, warmup=30, n_draws=20, random_state=0
     ).fit(table)
     grid = np.arange(-60, 190, 1.0)
     rows = np.stack([grid, np.full(len(grid), np.nan)], axis=1)

@@ -54,7 +54,7 @@ def test_no_chain_stays_empty_on_balanced_features():
     _, shown, held = balanced()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        model = BinaryMatrixFactorization(n_chains=4, warmup=60, draws=60, random_state=1)
+        model = BinaryMatrixFactorization(n_chains=4, warmup=60, n_draws=60, random_state=1)
         model.fit(shown)
     assert min(chain["n_row_features"].min() for chain in model.chains_) >= 4
     assert np.nanmean(model.log_predictive(held)) > -0.43
@@ -76,9 +76,9 @@ def test_chains_that_agree_are_not_warned_about():
     noise = constant + np.random.default_rng(0).normal(size=(6, 4))
     with warnings.catch_warnings():
         warnings.simplefilter("error", ConvergenceWarning)
-        model = BinaryMatrixFactorization(**options, draws=1000, random_state=0).fit(noise)
+        model = BinaryMatrixFactorization(**options, n_draws=1000, random_state=0).fit(noise)
     assert model.converged_
     assert model.r_hat_ < 1.1
-    few = BinaryMatrixFactorization(**options, draws=3, random_state=0).fit(noise)
+    few = BinaryMatrixFactorization(**options, n_draws=3, random_state=0).fit(noise)
     assert np.isnan(few.r_hat_)
     assert few.converged_

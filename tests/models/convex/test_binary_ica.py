@@ -223,7 +223,7 @@ def test_a_white_phantom_is_found_and_every_question_can_be_asked():
     found = truth[doubtful["row"], doubtful["column"]]
     assert found.mean() > 3 * lost.sum() / zeros.sum()
     assert len(fz.expand(model, spoilt, rows=[0], n=5)) == 5
-    explained = fz.explain(model, spoilt, rows=[0], columns=[20], top=10, min_posterior=0)
+    explained = fz.explain(model, spoilt, rows=[0], columns=[20], n=10, min_posterior=0)
     assert explained["posterior"].sum() == pytest.approx(1)
 
 

@@ -246,8 +246,8 @@ def test_codes_compress_the_images():
     rng, ones = np.random.default_rng(0), data.table.to_numpy()
     p = model._expected(codes)
     drawn_again = [(rng.random(p.shape) < p) != ones for _ in range(20)]
-    assert model.reconstruction_error(data.table) == pytest.approx(np.mean(drawn_again), abs=2e-3)
-    assert model.reconstruction_error(data.table) < 0.6 * ones.mean()
+    assert model.coding_error(data.table) == pytest.approx(np.mean(drawn_again), abs=2e-3)
+    assert model.coding_error(data.table) < 0.6 * ones.mean()
 
 
 def test_samples_follow_the_model():

@@ -190,7 +190,7 @@ def added_ones(report: Report, where: str, clean: Any, spoilt: Any, orders: dict
     models = {}
     for name, k in orders.items():
         models[name] = fitted(name, spoilt, k, n_init=5 if report.quick else 10)
-        shares = posterior_histogram(models[name], spoilt, clean)
+        shares = posterior_histogram(models[name], clean, spoilt)
         panels = {n.replace("_", " "): shares[n] for n in ("true_ones", "added_ones", "zeros")}
         display = GroupedBarsDisplay(panels, "component", "share").plot()
         report.figure(display, f"{where}, {name}: share of components in true and added ones.")
@@ -205,7 +205,7 @@ def added_ones(report: Report, where: str, clean: Any, spoilt: Any, orders: dict
         len(phantoms.white) > 0 and len(phantoms.black) > 0,
     )
     if len(phantoms.black):
-        shares = posterior_histogram(model, spoilt, clean)
+        shares = posterior_histogram(model, clean, spoilt)
         black = phantoms.black
         added, zeros = shares["added_ones"][black].sum(), shares["zeros"][black].sum()
         report.claim(

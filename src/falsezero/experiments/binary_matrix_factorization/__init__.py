@@ -92,7 +92,7 @@ def bars(report: Report) -> None:
         for split_merge in (0, 1):
             model = BinaryMatrixFactorization(
                 likelihood="gaussian", bias=False, n_chains=2, warmup=sweeps // 2,
-                draws=sweeps // 2, split_merge=split_merge, start="prior", random_state=number,
+                n_draws=sweeps // 2, split_merge=split_merge, start="prior", random_state=number,
                 n_jobs=2,
             )  # fmt: skip
             models[split_merge] = model.fit(made.shown)
@@ -180,7 +180,7 @@ def digits(report: Report) -> None:
     shown = np.where(missing, np.nan, full)
     warmup, draws = (100, 60) if report.quick else (400, 200)
     model = BinaryMatrixFactorization(
-        n_chains=2 if report.quick else 4, warmup=warmup, draws=draws, random_state=0, n_jobs=2
+        n_chains=2 if report.quick else 4, warmup=warmup, n_draws=draws, random_state=0, n_jobs=2
     ).fit(shown)
     report.text(_agreement(model))
     held_out = np.where(missing, full, np.nan)
@@ -242,7 +242,7 @@ def genes(report: Report) -> None:
     table = logs[:, varied]
     table = (table - table.mean(axis=0)) / table.std(axis=0)
     model = BinaryMatrixFactorization(
-        likelihood="gaussian", n_chains=2, warmup=sweeps // 2, draws=sweeps // 2, random_state=0,
+        likelihood="gaussian", n_chains=2, warmup=sweeps // 2, n_draws=sweeps // 2, random_state=0,
         n_jobs=2,
     ).fit(table)  # fmt: skip
     seconds = max(row["seconds"] for row in model.history_)

@@ -172,7 +172,7 @@ def _perplexity(steps: Any, point: Point, test: Any) -> float:
         theta = steps.add_components(point.state)
     else:
         theta = steps.family.normalise(point.state.shape)
-    return DiscretePCA.from_components(theta.T, alpha=ALPHA).perplexity(test)
+    return DiscretePCA.from_components(theta.T, alpha=ALPHA).completion_perplexity(test)
 
 
 def _judge(report: Report, where: str, curves: dict[str, Curve], last: dict[str, float]) -> None:
@@ -265,7 +265,7 @@ def groups(report: Report) -> None:
     table = Table(table.values[:, frequent], table.rows, table.columns[frequent], table.name)
     kinds = [_kind(str(word)) for word in table.columns]
     model = DiscretePCA(
-        8, model="gamma-multinomial", groups=kinds, inference="mean_field", eta=ETA,
+        8, family="gamma-multinomial", groups=kinds, inference="mean_field", eta=ETA,
         max_iter=100 if report.quick else 500, tol=1e-4, random_state=0,
     )  # fmt: skip
     model.fit(table)

@@ -190,8 +190,8 @@ def _errors(size: int, trial: int) -> dict[str, float]:
     model = _fit(train, N_PATTERNS, trial)
     logistic = fitted("LPCA", train.table, N_PATTERNS, seed=trial, rough=True)
     values = (
-        model.reconstruction_error(train.table),
-        model.reconstruction_error(test.table),
+        model.coding_error(train.table),
+        model.coding_error(test.table),
         reconstruction_error(test.table, logistic.reconstruct(test.table)),
     )
     return dict(zip(_ERRORS, values, strict=True))

@@ -61,7 +61,7 @@ class BinaryMatrixFactorization(PosteriorAnswers):
         A feature that every row has, and one that every column has.
     known_rows, known_columns : array of shape (n_rows, k) or (n_columns, k), optional
         Features known beforehand (zeros and ones); they stay while others are learnt.
-    n_chains, warmup, draws, thin : int
+    n_chains, warmup, n_draws, thin : int
         Chains, sweeps before the first draw, draws kept of each chain, sweeps between two draws.
     split_merge : int, default=1
         Split or merge proposals on each side in a sweep.
@@ -110,7 +110,7 @@ class BinaryMatrixFactorization(PosteriorAnswers):
     --------
     >>> import numpy as np
     >>> table = np.kron(np.eye(2), np.ones((10, 6)))
-    >>> model = BinaryMatrixFactorization(n_chains=1, warmup=60, draws=40, random_state=0)
+    >>> model = BinaryMatrixFactorization(n_chains=1, warmup=60, n_draws=40, random_state=0)
     >>> expected = model.fit(table).posterior_predict()
     >>> bool((np.abs(expected - table) < 0.4).all())
     True
@@ -125,7 +125,7 @@ class BinaryMatrixFactorization(PosteriorAnswers):
         "known_columns": ["array-like", None],
         "n_chains": [Interval(Integral, 1, None, closed="left")],
         "warmup": [Interval(Integral, 0, None, closed="left")],
-        "draws": [Interval(Integral, 1, None, closed="left")],
+        "n_draws": [Interval(Integral, 1, None, closed="left")],
         "thin": [Interval(Integral, 1, None, closed="left")],
         "split_merge": [Interval(Integral, 0, None, closed="left")],
         "start": [StrOptions({"table", "prior"})],
@@ -151,7 +151,7 @@ class BinaryMatrixFactorization(PosteriorAnswers):
         known_columns: Any = None,
         n_chains: int = 4,
         warmup: int = 200,
-        draws: int = 200,
+        n_draws: int = 200,
         thin: int = 1,
         split_merge: int = 1,
         start: str = "table",
@@ -173,7 +173,7 @@ class BinaryMatrixFactorization(PosteriorAnswers):
         self.known_columns = known_columns
         self.n_chains = n_chains
         self.warmup = warmup
-        self.draws = draws
+        self.n_draws = n_draws
         self.thin = thin
         self.split_merge = split_merge
         self.start = start
@@ -214,7 +214,7 @@ class BinaryMatrixFactorization(PosteriorAnswers):
         cells = self._standardised(table)
         steps = SamplerSteps(self._model(cells), cells)
         blocks = Blocks.cut(cells.values, block_rows=len(table))
-        expected = self.warmup + self.draws * self.thin
+        expected = self.warmup + self.n_draws * self.thin
         chains = self._run_chains(steps, blocks, _record)
         self.history_ = [row for chain in chains for row in chain.history]
         self.n_iter_ = max(len(chain.history) for chain in chains)
@@ -236,7 +236,7 @@ class BinaryMatrixFactorization(PosteriorAnswers):
         warnings.warn(
             f"{type(self).__name__}: the {who} (R-hat {self.r_hat_:.2f}; mean log joint density of "
             f"each chain: {levels}), so averages over draws depend on where chains started; "
-            "raise warmup and draws.",
+            "raise warmup and n_draws.",
             ConvergenceWarning,
             stacklevel=3,
         )

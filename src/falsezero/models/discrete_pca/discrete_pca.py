@@ -50,7 +50,7 @@ class DiscretePCA(CountModel):
     Parameters
     ----------
     n_components : int, default=10
-    model : {"dirichlet-multinomial", "gamma-poisson", "gamma-multinomial"}
+    family : {"dirichlet-multinomial", "gamma-poisson", "gamma-multinomial"}
     groups : sequence, mapping or None
         One group name a column (or column -> group). In "gamma-multinomial" the group "poisson" is
         the Poisson block. None puts all columns into one group.
@@ -116,7 +116,7 @@ class DiscretePCA(CountModel):
 
     _parameter_constraints = {
         **CountModel._parameter_constraints,
-        "model": [StrOptions({"dirichlet-multinomial", "gamma-poisson", "gamma-multinomial"})],
+        "family": [StrOptions({"dirichlet-multinomial", "gamma-poisson", "gamma-multinomial"})],
         "groups": ["array-like", dict, None],
         "inference": [StrOptions({"mean_field", "em", *_SAMPLERS})],
         "collapse": [StrOptions({"all", "weights"})],
@@ -141,7 +141,7 @@ class DiscretePCA(CountModel):
         self,
         n_components: int = 10,
         *,
-        model: str = "dirichlet-multinomial",
+        family: str = "dirichlet-multinomial",
         groups: Any = None,
         inference: str = "mean_field",
         collapse: str = "all",
@@ -169,7 +169,7 @@ class DiscretePCA(CountModel):
         verbose: int = 0,
     ):
         self.n_components = n_components
-        self.model = model
+        self.family = family
         self.groups = groups
         self.inference = inference
         self.collapse = collapse
@@ -244,7 +244,7 @@ class DiscretePCA(CountModel):
 
     def _family(self, n_columns: int) -> Family:
         names = getattr(self, "feature_names_in_", None)
-        return read_family(self.model, self.groups, n_columns, names)
+        return read_family(self.family, self.groups, n_columns, names)
 
     def _priors(self, family: Family, blocks: Blocks) -> Hyper:
         """alpha and beta as given, or as a start."""
@@ -313,7 +313,7 @@ class DiscretePCA(CountModel):
     def _run_chain(self, blocks: Blocks, seed: np.random.SeedSequence) -> Any:
         """One chain; draws are added up as they come, never kept."""
         exact = self.inference == "collapsed_gibbs" and self.collapse == "all"
-        sharded = exact and self.model != "gamma-multinomial"
+        sharded = exact and self.family != "gamma-multinomial"
         parts = self.n_shards if sharded else len(blocks)
         listeners = () if self.callback is None else (self.callback,)
         sweeps = self.warmup + self.n_draws * self.thin

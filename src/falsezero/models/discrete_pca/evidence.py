@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -19,6 +19,7 @@ from sklearn.base import clone
 
 from falsezero.backends import map_blocks
 from falsezero.base.estimator import spawn_seeds
+from falsezero.base.evidence import Evidence
 from falsezero.data.blocks import Blocks
 from falsezero.data.tidy import Tidy
 from falsezero.inference.chains import sample
@@ -30,7 +31,7 @@ from falsezero.models.discrete_pca.family import Family, Hyper
 from falsezero.models.discrete_pca.gibbs import DirectGibbsSteps, Drawn, Tokens, random_state_of
 from falsezero.models.discrete_pca.rows import KnownTheta, token_log_likelihood
 
-__all__ = ["compare_components", "log_evidence", "log_what_if", "row_log_likelihood"]
+__all__ = ["compare_components", "log_what_if", "row_log_likelihood", "table_evidence"]
 
 _WIDER = 0.7
 
@@ -123,7 +124,7 @@ def row_log_likelihood(
         )
     if model.family_.gamma:
         raise ValueError(
-            'method="left_to_right" is for model="dirichlet-multinomial"; choose "importance".'
+            'method="left_to_right" is for family="dirichlet-multinomial"; choose "importance".'
         )
     return _left_to_right(model, values, n_draws, rng)
 
@@ -207,15 +208,7 @@ def log_what_if(
     return logsumexp(logs, axis=0) - np.log(n_draws)
 
 
-class Evidence(NamedTuple):
-    """An estimate of log p(table | K)."""
-
-    log_evidence: float
-    error: float
-    """Its standard error over chains; infinite for a single chain."""
-
-
-def log_evidence(
+def table_evidence(
     model: Any,
     X: Any,
     method: str = "annealed",
@@ -247,7 +240,7 @@ def log_evidence(
     hyper = Hyper(model.alpha_, model.beta_) if fitted else model._priors(family, blocks)
     if family.gamma and (len(family.names) > 1 or np.ptp(hyper.beta) > 1e-9 * hyper.beta[0]):
         raise ValueError(
-            'log_evidence needs model="dirichlet-multinomial", or "gamma-poisson" with one beta '
+            'log_evidence needs family="dirichlet-multinomial", or "gamma-poisson" with one beta '
             "for all components (beta=, learn_beta=False)."
         )
     steps = CollapsedSteps(family, blocks, hyper, model.eta)
@@ -261,7 +254,7 @@ def log_evidence(
         raise ValueError(f'method={method!r} is unknown; choose "annealed" or "harmonic".')
     mean = float(logsumexp(logs) - np.log(n_chains))
     spread = float(np.std(logs, ddof=1) / np.sqrt(n_chains)) if n_chains > 1 else np.inf
-    return Evidence(mean, spread)
+    return Evidence(mean, spread, np.array(logs))
 
 
 def _log_lengths(family: Family, hyper: Hyper, steps: CollapsedSteps) -> float:
@@ -336,7 +329,7 @@ def compare_components(
     n_components : iterable of int
         The candidates.
     method, **options
-        As in `log_evidence`.
+        As in `falsezero.log_evidence`.
 
     Returns
     -------
@@ -344,6 +337,6 @@ def compare_components(
     """
     found = []
     for k in n_components:
-        evidence = log_evidence(clone(model).set_params(n_components=k), X, method, **options)
-        found.append({"n_components": k, **evidence._asdict()})
+        evidence = table_evidence(clone(model).set_params(n_components=k), X, method, **options)
+        found.append({"n_components": k, "log_evidence": evidence.value, "error": evidence.error})
     return Tidy.from_rows(found, ["n_components", "log_evidence", "error"])

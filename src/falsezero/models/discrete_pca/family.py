@@ -74,20 +74,20 @@ class Family(NamedTuple):
         return table / self.group_sums(table)[self.groups]
 
 
-def read_family(model: str, groups: Any, n_columns: int, names: Any = None) -> Family:
-    """Make sense of `model=` and `groups=` for a table.
+def read_family(family: str, groups: Any, n_columns: int, names: Any = None) -> Family:
+    """Make sense of `family=` and `groups=` for a table.
 
     >>> read_family("gamma-multinomial", ["poisson", "noun", "noun"], 3).names
     ('noun', 'poisson')
     """
-    if model == "gamma-poisson":
+    if family == "gamma-poisson":
         if groups is not None:
             raise ValueError(
-                'model="gamma-poisson" is one Poisson block and takes no groups=; '
-                'choose model="gamma-multinomial" for a table in several parts.'
+                'family="gamma-poisson" is one Poisson block and takes no groups=; '
+                'choose family="gamma-multinomial" for a table in several parts.'
             )
         return Family(True, np.zeros(n_columns, np.int64), (POISSON,))
-    gamma = model == "gamma-multinomial"
+    gamma = family == "gamma-multinomial"
     if groups is None:
         return Family(gamma, np.zeros(n_columns, np.int64), ("words",))
     if isinstance(groups, Mapping):
@@ -104,7 +104,7 @@ def read_family(model: str, groups: Any, n_columns: int, names: Any = None) -> F
     kinds, index = np.unique(labels, return_inverse=True)
     if not gamma and POISSON in kinds:
         raise ValueError(
-            'A Poisson block in groups= needs model="gamma-multinomial", not '
+            'A Poisson block in groups= needs family="gamma-multinomial", not '
             '"dirichlet-multinomial", whose weights have no scale.'
         )
     return Family(gamma, index.astype(np.int64), tuple(str(kind) for kind in kinds))

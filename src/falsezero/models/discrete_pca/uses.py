@@ -86,7 +86,7 @@ class CountModel(OptimisedModel):
         _, hidden = self._halves(X, 0)
         return float(self.score_samples(X).sum() / max(float(hidden.sum()), 1.0))
 
-    def perplexity(self, X: Any) -> float:
+    def completion_perplexity(self, X: Any) -> float:
         """exp(-score): among how many words the model is, on average, undecided."""
         return float(np.exp(-self.score(X)))
 
@@ -124,27 +124,3 @@ class CountModel(OptimisedModel):
                 p = expected[:, inside].astype(float)
                 rows[:, inside] = rng.multinomial(lengths[g], p / p.sum(axis=1, keepdims=True))
         return rows
-
-    def to_datatree(self) -> Any:
-        """The kept draws of all chains as an `xarray.DataTree`, for ArviZ.
-
-        Only quantities that do not depend on the names of the components are kept: the log joint
-        probability, how concentrated rows are (mean of sum_k m_k^2), and the components' shares of
-        the table, largest first.
-        """
-        import xarray as xr
-
-        if not hasattr(self, "chains_"):
-            raise ValueError(
-                f'There are no draws after inference="{self.inference}"; choose "gibbs" or '
-                '"collapsed_gibbs".'
-            )
-        dims = {"share": ("chain", "draw", "rank")}
-        stacked = {
-            name: (
-                dims.get(name, ("chain", "draw")),
-                np.stack([chain[name] for chain in self.chains_]),
-            )
-            for name in self.chains_[0]
-        }
-        return xr.DataTree.from_dict({"posterior": xr.Dataset(stacked)})

@@ -235,7 +235,7 @@ class NoisyOr(OptimisedModel):
         places = [2**k for k in range(codes.shape[1])]
         return codes @ np.array(places, dtype=int if len(places) < 63 else object)
 
-    def reconstruction_error(self, X: Any) -> float:
+    def coding_error(self, X: Any) -> float:
         """Share of observed cells that differ when rows are drawn from their codes (section 4.4).
 
         The expectation over draws is taken exactly.
@@ -296,7 +296,7 @@ class NoisyOr(OptimisedModel):
         expected = self._expected(sources.astype(float))
         return (rng.random(expected.shape) < expected).astype(float)
 
-    def communities(self, top: int = 8) -> Tidy:
+    def communities(self, n: int = 8) -> Tidy:
         """The strongest members of each active source with its prior: one row a member."""
         check_is_fitted(self)
         names = getattr(self, "feature_names_in_", np.arange(self.n_features_in_))
@@ -304,7 +304,7 @@ class NoisyOr(OptimisedModel):
             {"source": k, "prior": self.priors_[k], "column": names[j], "loading": loading[j]}
             for k, loading in enumerate(self.components_)
             if self.active_[k]
-            for j in np.argsort(-loading, kind="stable")[:top]
+            for j in np.argsort(-loading, kind="stable")[:n]
         ]
         return Tidy.from_rows(rows, columns=("source", "prior", "column", "loading"))
 
