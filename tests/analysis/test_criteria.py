@@ -14,7 +14,7 @@ BRIER = '''
 
 import numpy as np
 
-from falsezero.analysis.criteria import Criterion, register
+from falsezero.analysis.criteria import Criterion, register_criterion
 
 
 def brier(model, part):
@@ -22,7 +22,7 @@ def brier(model, part):
     return float(np.mean((expected - part.table.to_numpy()) ** 2))
 
 
-register(Criterion("brier", -1, "mean squared error", brier))
+register_criterion(Criterion("brier", -1, "mean squared error", brier))
 '''
 
 

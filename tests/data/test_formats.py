@@ -15,7 +15,7 @@ GRID = '''
 """A drawing: # is a one, a dot a zero."""
 
 from falsezero.data.checks import Raw
-from falsezero.data.formats import Format, register
+from falsezero.data.formats import Format, register_format
 
 
 def read_grid(path, options):
@@ -23,7 +23,7 @@ def read_grid(path, options):
     return Raw([[float(mark == "#") for mark in line] for line in lines], source=str(path))
 
 
-register(Format("grid", (".grid",), reader=read_grid, options=frozenset({"encoding"})))
+register_format(Format("grid", (".grid",), reader=read_grid, options=frozenset({"encoding"})))
 '''
 
 

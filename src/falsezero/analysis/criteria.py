@@ -1,7 +1,7 @@
 """What candidates are judged by: one record a criterion, in one registry.
 
-`select`, `compare`, the shell and the plots read `CRITERIA`. To add a criterion, call `register`
-with a new record, here or in a module of your own.
+`select`, `compare`, the shell and the plots read `CRITERIA`. To add a criterion, call
+`register_criterion` with a new record, here or in a module of your own.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from falsezero.base.capabilities import Capabilities, capabilities_of
 
-__all__ = ["CRITERIA", "Criterion", "Part", "RowScores", "criterion_named", "register"]
+__all__ = ["CRITERIA", "Criterion", "Part", "RowScores", "criterion_named", "register_criterion"]
 
 
 class Part(NamedTuple):
@@ -104,7 +104,7 @@ CRITERIA: dict[str, Criterion] = {}
 """Known criteria by name."""
 
 
-def register(criterion: Criterion) -> Criterion:
+def register_criterion(criterion: Criterion) -> Criterion:
     """Make a criterion known to `select`, `compare`, the shell and the plots."""
     CRITERIA[criterion.name] = criterion
     return criterion
@@ -148,7 +148,7 @@ _ROW_SCORES: dict[str | None, str] = {
 }
 """A bound stands for what it bounds: it can only understate a model."""
 
-register(
+register_criterion(
     Criterion(
         "cells",
         1,
@@ -160,7 +160,7 @@ register(
         "criterion='rows' leaves out whole rows instead.",
     )
 )
-register(
+register_criterion(
     Criterion(
         "rows",
         1,
@@ -186,7 +186,7 @@ def _penalised(declared: Capabilities, size: str | None = None) -> str | None:
 
 _NO_LIKELIHOOD = "{model} has no %s; criterion='cells' asks every model that can leave cells out."
 
-register(
+register_criterion(
     Criterion(
         "aic",
         -1,
@@ -196,7 +196,7 @@ register(
         refusal=_NO_LIKELIHOOD % "AIC",
     )
 )
-register(
+register_criterion(
     Criterion(
         "bic",
         -1,
@@ -206,7 +206,7 @@ register(
         refusal=_NO_LIKELIHOOD % "BIC",
     )
 )
-register(
+register_criterion(
     Criterion(
         "evidence",
         1,

@@ -284,10 +284,10 @@ class Looks:
         return self.shape[0]
 
     def __repr__(self) -> str:
-        return show_looks.as_text(self)
+        return show_looks.looks_as_text(self)
 
     def _repr_html_(self) -> str:
-        return show_looks.as_html(self)
+        return show_looks.looks_as_html(self)
 
 
 def as_looks(obj: Any, **named: Any) -> Looks:

@@ -12,10 +12,10 @@ from falsezero.data.show import STYLE, _html_row, _plural, _shorten
 if TYPE_CHECKING:
     from falsezero.data.looks import Looks
 
-__all__ = ["as_html", "as_text", "headline"]
+__all__ = ["looks_as_html", "looks_as_text", "looks_headline"]
 
 
-def headline(looks: Looks) -> str:
+def looks_headline(looks: Looks) -> str:
     """Say in one line how many looks there are and how many of them saw something."""
     ones, tries = looks.counts
     total = int(tries.sum())
@@ -46,7 +46,7 @@ def _corner(looks: Looks, n_rows: int, n_columns: int) -> list[list[str]]:
     ]
 
 
-def as_text(looks: Looks, *, max_rows: int = 8, width: int = 80) -> str:
+def looks_as_text(looks: Looks, *, max_rows: int = 8, width: int = 80) -> str:
     """Draw the top left corner as "ones/looks", ? where nobody looked."""
     rows = [_shorten(label, 18) for label in looks.rows[:max_rows]]
     margin = max(map(len, rows))
@@ -64,10 +64,10 @@ def as_text(looks: Looks, *, max_rows: int = 8, width: int = 80) -> str:
         lines = [f"{line}  …" for line in lines]
     if len(rows) < looks.shape[0]:
         lines.append("⋮")
-    return "\n".join([headline(looks), *(line.rstrip() for line in lines)])
+    return "\n".join([looks_headline(looks), *(line.rstrip() for line in lines)])
 
 
-def as_html(looks: Looks, *, max_rows: int = 8, max_columns: int = 10) -> str:
+def looks_as_html(looks: Looks, *, max_rows: int = 8, max_columns: int = 10) -> str:
     """Draw the same corner as a small HTML table with escaped labels."""
     rows = [_shorten(label, 24) for label in looks.rows[:max_rows]]
     heads = [_shorten(label, 16) for label in looks.columns[:max_columns]]
@@ -75,4 +75,4 @@ def as_html(looks: Looks, *, max_rows: int = 8, max_columns: int = 10) -> str:
     for row, cells in zip(rows, _corner(looks, len(rows), len(heads)), strict=True):
         lines.append(_html_row("td", [row, *cells]))
     body = f'<table style="{STYLE["table"]}">{"".join(lines)}</table>'
-    return f"<div><p>{escape(headline(looks))}</p>{body}</div>"
+    return f"<div><p>{escape(looks_headline(looks))}</p>{body}</div>"

@@ -10,14 +10,14 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["Bundle", "Precision", "gaps_of", "pack", "quantise", "read"]
+__all__ = ["Bundle", "Precision", "dequantise", "gaps_of", "pack", "quantise"]
 
 _PLAIN = bytes.maketrans(b"&<>`", b",./:")
 
 
 @dataclass(frozen=True)
 class Precision:
-    """How many steps a number may take.
+    """Quantization levels of a page.
 
     Weights are stored as a root. Taking out a component that has nearly all of a row magnifies the
     errors of the others by what they were divided by, and a root makes steps small where weights
@@ -59,7 +59,7 @@ def quantise(values: np.ndarray, levels: int, power: int = 1) -> tuple[np.ndarra
     return codes.astype(np.uint32), how
 
 
-def read(codes: np.ndarray, how: dict[str, Any]) -> np.ndarray:
+def dequantise(codes: np.ndarray, how: dict[str, Any]) -> np.ndarray:
     """The numbers that the page reads in the codes of `quantise`."""
     return how["range"] * (codes / how["levels"] - how["shift"]) ** how["power"]
 

@@ -17,7 +17,7 @@ from falsezero.data.validate import labels_of
 from falsezero.explorer.cells import code_cells
 from falsezero.explorer.doubts import doubted_cells, encode_doubt_corrections
 from falsezero.explorer.links import Factors, factors_of
-from falsezero.explorer.packing import Bundle, Precision, pack, quantise, read
+from falsezero.explorer.packing import Bundle, Precision, dequantise, pack, quantise
 from falsezero.plot._images import check_image_shape
 from falsezero.plot._kinds import keep_of, kinds_of
 
@@ -189,7 +189,7 @@ def _bundle(
     how |= {"base": factors.base.round(6).tolist(), "trace": factors.trace.tolist()}
     keep = np.array(common.header["keep"])
     corrections = encode_doubt_corrections(
-        codes, doubted, read(*weights), read(*components), factors.trace, keep
+        codes, doubted, dequantise(*weights), dequantise(*components), factors.trace, keep
     )
     arrays = {"weights": weights[0], "components": components[0], **cells, **corrections}
     return Bundle({**common.header, **how}, {**common.arrays, **arrays})

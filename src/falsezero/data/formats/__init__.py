@@ -1,6 +1,6 @@
 """File formats that `falsezero.read` knows: one module a format, each with its `FORMAT`.
 
-To add a format, put a module here that defines one (or call `register` from anywhere else):
+To add a format, put a module here that defines one (or call `register_format` from anywhere else):
 
     FORMAT = Format("NumPy", (".npy",), reader=read_npy, description="a matrix")
 """
@@ -18,7 +18,7 @@ from falsezero.data.checks import Raw
 from falsezero.data.errors import DataError
 from falsezero.data.layout import ReadOptions
 
-__all__ = ["FRAME_OPTIONS", "Format", "format_of", "known_formats", "register"]
+__all__ = ["FRAME_OPTIONS", "Format", "format_of", "known_formats", "register_format"]
 
 FRAME_OPTIONS = frozenset({"row", "column", "value", "index", "duplicates", "drop"})
 """What formats take that hold a wide or a long table."""
@@ -66,10 +66,10 @@ class Format:
 _REGISTERED: list[Format] = []
 
 
-def register(new: Format) -> None:
+def register_format(new: Format) -> None:
     """Make a format of another package known; it wins over older ones with its extensions.
 
-    >>> register(Format("Grid", (".grid",), reader=lambda path, options: Raw([[1, 0]])))
+    >>> register_format(Format("Grid", (".grid",), reader=lambda path, options: Raw([[1, 0]])))
     >>> format_of(Path("finds.grid")).name
     'Grid'
     >>> _REGISTERED.clear()

@@ -1,0 +1,49 @@
+"""One name, one thing: nobody should have to ask which `log_evidence` is meant."""
+
+import ast
+import inspect
+from collections import defaultdict
+from pathlib import Path
+
+import falsezero as fz
+from falsezero.models import REGISTRY, model_class
+
+ROOT = Path(fz.__file__).parent
+PUBLIC = ("analysis", "audit", "data", "models", "plot", "report", "explorer", "io", "datasets")
+
+
+def public_functions(path):
+    """Functions that a module lists in `__all__`."""
+    tree = ast.parse(path.read_text())
+    listed = {
+        name.value
+        for node in tree.body
+        if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") == "__all__"
+        for name in ast.walk(node.value)
+        if isinstance(name, ast.Constant)
+    }
+    return [n.name for n in tree.body if isinstance(n, ast.FunctionDef) and n.name in listed]
+
+
+def test_no_two_public_functions_share_a_name():
+    homes = defaultdict(set)
+    for layer in PUBLIC:
+        for path in (ROOT / layer).rglob("*.py"):
+            for name in public_functions(path):
+                homes[name].add(str(path.relative_to(ROOT)))
+    assert {name: where for name, where in homes.items() if len(where) > 1} == {}
+
+
+def test_no_method_of_a_model_has_the_name_of_a_public_function():
+    functions = {name for name in dir(fz) if inspect.isfunction(getattr(fz, name))}
+    functions |= set(public_functions(ROOT / "analysis" / "metrics.py"))
+    for short in REGISTRY:
+        kind = model_class(short)
+        methods = {name for name, _ in inspect.getmembers(kind, inspect.isfunction)}
+        assert not methods & functions, short
+
+
+def test_parameters_of_models_use_one_word_for_a_thing():
+    banned = {"n_restarts", "draws", "top", "parts", "model", "n_iter", "seed"}
+    for short in REGISTRY:
+        assert not banned & set(inspect.signature(model_class(short)).parameters), short
