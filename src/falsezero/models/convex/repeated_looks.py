@@ -16,7 +16,7 @@ from scipy.special import logsumexp
 from sklearn.utils.validation import _check_n_features, check_is_fitted
 
 from falsezero.base.capabilities import Capabilities
-from falsezero.base.estimator import FactorModel, Interval, StrOptions, spawn_seeds
+from falsezero.base.estimator import Interval, OptimisedModel, StrOptions, spawn_seeds
 from falsezero.data.blocks import Blocks
 from falsezero.data.errors import DataError, suggest
 from falsezero.data.look_blocks import LookBlocks
@@ -39,7 +39,7 @@ _SAVED = (State, Effects)
 """What a saved fit is rebuilt from: named tuples must be known to the module of their model."""
 
 
-class RepeatedLooks(LookAnswers, FactorModel):
+class RepeatedLooks(LookAnswers, OptimisedModel):
     """Is it there although nobody saw it? Convex factors behind imperfect detection.
 
     Cell (n, t) holds the thing, z_nt = 1, with probability pi_nt = sum_k w_nk a_kt, the factors of
@@ -112,7 +112,7 @@ class RepeatedLooks(LookAnswers, FactorModel):
 
     capabilities = Capabilities(table="binary", link=None, row_score="density")
     _parameter_constraints = {
-        **FactorModel._parameter_constraints,
+        **OptimisedModel._parameter_constraints,
         "inference": [StrOptions({"vb", "ml"})],
         "detection": [Interval(Real, 0, 1, closed="right"), "array-like", None],
         "heterogeneity": [Interval(Real, 0, None, closed="left"), StrOptions({"learn"})],
@@ -334,7 +334,7 @@ class RepeatedLooks(LookAnswers, FactorModel):
     @staticmethod
     def _labelled(array: np.ndarray, X: Any, columns: Any) -> Any:
         if not isinstance(X, Looks):
-            return FactorModel._labelled(array, X, columns)
+            return OptimisedModel._labelled(array, X, columns)
         names = X.columns if columns is None else columns
         return Table(array, rows=X.rows, columns=names, name=X.name)
 
