@@ -35,7 +35,7 @@ def test_no_two_public_functions_share_a_name():
 
 
 def test_no_method_of_a_model_has_the_name_of_a_public_function():
-    functions = {name for name in dir(fz) if inspect.isfunction(getattr(fz, name))}
+    functions = {name for name in fz.__all__ if inspect.isfunction(getattr(fz, name))}
     functions |= set(public_functions(ROOT / "analysis" / "metrics.py"))
     for short in REGISTRY:
         kind = model_class(short)
