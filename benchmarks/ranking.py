@@ -84,6 +84,10 @@ def summary(rows: list[Row]) -> list[Row]:
             "n_compared": len(gains),
         }
         lines.append(line)
+    most = max((line["n_tables"] for line in lines), default=0)
+    for line in lines:
+        partly = "" if line["n_tables"] == most else f" ({line['n_tables']} tables)"
+        line["name"] = f"{line['method']}{partly}"
     return sorted(lines, key=lambda line: -line["average_precision"])
 
 
@@ -94,7 +98,7 @@ def _error(values: Any) -> float:
 
 def text(rows: list[Row]) -> str:
     """The ranking for a terminal."""
-    head = f"{'method':20}{'AP':>7}{'±':>7}{'cell':>7}{'row':>7}{'column':>7}{'AUC':>7}{'s':>8}"
+    head = f"{'method':28}{'AP':>7}{'±':>7}{'cell':>7}{'row':>7}{'column':>7}{'AUC':>7}{'s':>8}"
     lines = [f"{head}  ahead ± error (tables won)"]
     for line in summary(rows):
         beside = ""
@@ -102,7 +106,7 @@ def text(rows: list[Row]) -> str:
             won = f"{line['tables_won']} of {line['n_compared']}"
             beside = f"  {line['ahead']:+.3f} ± {line['ahead_error']:.3f} ({won})"
         numbers = "".join(f"{line[n]:7.3f}" for n in (NUMBERS[0], "error", *SCHEMES, "auc"))
-        lines.append(f"{line['method']:20}{numbers}{line['seconds']:8.2f}{beside}")
+        lines.append(f"{line['name']:28}{numbers}{line['seconds']:8.2f}{beside}")
     return "\n".join([*lines, *_by_table_text(rows), *_truth_text(rows)])
 
 
@@ -201,7 +205,7 @@ def _ranked(line: Row) -> tuple[str, ...]:
         verdict = f"**{ahead} (lost)**" if line["ahead"] < 0 else ahead
         beside = (verdict, f"{line['tables_won']} of {line['n_compared']} tables")
     return (
-        line["method"],
+        line["name"],
         f"{line['average_precision']:.3f} ± {line['error']:.3f}",
         *(f"{line[scheme]:.3f}" for scheme in SCHEMES),
         f"{line['auc']:.3f} ± {line['auc_error']:.3f}",

@@ -78,6 +78,8 @@ def test_summary_compares_on_the_tables_that_both_ranked():
     assert lines["EASE"]["ahead"] == pytest.approx(0.025)
     assert lines["EASE"]["tables_won"] == 1
     assert lines["dense"]["n_compared"] == 1
+    assert lines["dense"]["name"] == "dense (1 tables)"
+    assert lines["EASE"]["name"] == "EASE"
     assert next(line["method"] for line in ranking.summary(measured)) == "audit"
 
 
