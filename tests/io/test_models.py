@@ -22,7 +22,7 @@ from sklearn.exceptions import ConvergenceWarning
 import falsezero as fz
 from falsezero.data.errors import DataError, FileReadError, MissingFileError
 from falsezero.data.tidy import Tidy
-from falsezero.io.models import _digest, _Packer, _unpack, load, save
+from falsezero.io.models import VERSION, _digest, _Packer, _unpack, load, save
 from falsezero.models import MODELS, model_class
 from falsezero.models.convex.family import Components
 
@@ -314,7 +314,7 @@ def test_a_foreign_npz(tmp_path: Path) -> None:
 
 
 def test_a_newer_version(saved: bytes, tmp_path: Path) -> None:
-    said = _refusal(_forged(saved, version=2, falsezero="9.0"), tmp_path)
+    said = _refusal(_forged(saved, version=VERSION + 1, falsezero="9.0"), tmp_path)
     assert "newer falsezero (9.0" in said
     assert "upgrade" in said
 

@@ -33,7 +33,10 @@ from falsezero.models import REGISTRY, model_class
 __all__ = ["load", "save"]
 
 FORMAT = "falsezero model"
-VERSION = 1
+VERSION = 2
+"""Version 1 stored the fields of a NamedTuple by position; 2 stores them by name."""
+_RENAMED = {"discrete-pca": {"model": "family"}, "bmf": {"draws": "n_draws"}}
+"""Parameters that had another name when a file may have been saved."""
 _META, _DIGEST = "meta.json", "sha256"
 _NOT_KEPT = ("callback", "checkpoint")
 _ARRAY_KINDS = "biufU"
@@ -166,12 +169,15 @@ class _Packer:
             pairs = [[self.pack(k, where), self.pack(v, where)] for k, v in value.items()]
             return {"#": "dict", "items": pairs}
         if isinstance(value, tuple):
-            items = [self.pack(item, where) for item in value]
             if self._named_tuples.get(type(value).__name__) is type(value):
-                return {"#": "named", "type": type(value).__name__, "items": items}
+                return self._pack_named(value, where)
             if type(value) is tuple:
-                return {"#": "tuple", "items": items}
+                return {"#": "tuple", "items": [self.pack(item, where) for item in value]}
         raise DataError(f"{where} is a {type(value).__name__}, which cannot be saved.")
+
+    def _pack_named(self, value: Any, where: str) -> Any:
+        fields = {name: self.pack(item, where) for name, item in value._asdict().items()}
+        return {"#": "named", "type": type(value).__name__, "fields": fields}
 
     def _pack_array(self, array: np.ndarray, where: str) -> Any:
         if array.dtype.kind == "O":
@@ -297,7 +303,9 @@ def _rebuild(file: Path, meta: dict[str, Any], arrays: list[np.ndarray]) -> Any:
         raise FileReadError(f"{file} sets {strange[0]}=, which falsezero never saves.")
     kind = model_class(meta["model"])
     tuples = _named_tuples(kind)
-    model = kind(**{k: _unpack(v, arrays, tuples) for k, v in meta["params"].items()})
+    renamed = _RENAMED.get(meta["model"], {})
+    params = {renamed.get(k, k): _unpack(v, arrays, tuples) for k, v in meta["params"].items()}
+    model = kind(**params)
     model._validate_params()
     for name, value in meta["learnt"].items():
         if not _LEARNT_NAME.fullmatch(name):
@@ -338,6 +346,9 @@ def _unpack(node: Any, arrays: list[np.ndarray], tuples: dict[str, type]) -> Any
         return float(node["value"])
     if tag == "array":
         return arrays[node["number"]]
+    if tag == "named" and "fields" in node:
+        fields = {name: _unpack(item, arrays, tuples) for name, item in node["fields"].items()}
+        return tuples[node["type"]](**fields)
     items = _unpack(node["items"], arrays, tuples)
     if tag == "objects":
         array = np.empty(len(items), dtype=object)

@@ -154,7 +154,8 @@ class ConvexModel(EmpiricalBayes, OptimisedModel):
 
     def _is_sparse(self, blocks: Blocks) -> bool:
         """Whether plain zeros are left unvisited: settled by the training table, for all rows."""
-        return self.solver_ == "sparse"
+        # Files of version 1 do not have it.
+        return getattr(self, "solver_", "exact") == "sparse"
 
     def _store(self, values: Any) -> Any:
         """A container chosen by what the table holds, so that every container gets one answer."""
