@@ -193,7 +193,7 @@ def test_a_task_carries_its_rows_and_nothing_of_the_table(client, monkeypatch):
 
 def test_arrays_keep_their_place_between_workers():
     """A thing that moves on from worker to worker is aligned and writable where it arrives."""
-    thing = backend._Thing(np.arange(7.0))
+    thing = backend.SharedPayload(np.arange(7.0))
     buffers = []
     data = pickle.dumps(thing, protocol=5, buffer_callback=buffers.append)
     assert not buffers
@@ -206,7 +206,7 @@ def test_arrays_keep_their_place_between_workers():
 def test_dask_knows_how_much_it_keeps(table):
     shards = [list(Blocks.cut(table, block_rows=500))]
     stored = table.size if isinstance(table, np.ndarray) else table.nnz
-    assert 9 * stored < sys.getsizeof(backend._Thing(shards)) < 20 * stored
+    assert 9 * stored < sys.getsizeof(backend.SharedPayload(shards)) < 20 * stored
 
 
 @pytest.mark.parametrize("name", ["aspect, missing", "aspect, sparse"])

@@ -47,10 +47,10 @@ class Comparison:
 
     def __repr__(self) -> str:
         names = self.table["model"]
-        said = f"{self.best} is best by {self.criterion}"
+        message = f"{self.best} is best by {self.criterion}"
         if len(names) > 1 and np.isfinite(self.p_value):
-            said += f"; against {names[1]}, {self.test} p = {self.p_value:.2g}"
-        return f"{said}\n{self.table!r}"
+            message += f"; against {names[1]}, {self.test} p = {self.p_value:.2g}"
+        return f"{message}\n{self.table!r}"
 
 
 def compare(

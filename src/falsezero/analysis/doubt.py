@@ -10,7 +10,7 @@ __all__ = ["Doubt", "doubt_of", "judge"]
 
 
 class Doubt(NamedTuple):
-    """What is said of a cell, or of many."""
+    """How far a cell, or each of many, is to be doubted, and why."""
 
     probability: np.ndarray
     """That the cell is wrong: noise made it, and the content would have made the other value."""

@@ -128,7 +128,7 @@ class _OnDask:
             identity = _identity(thing)
             if identity not in known:
                 data = cloudpickle.dumps(thing)
-                future = self.client.submit(_Thing.unpack, data, key=self._new_name("data"))
+                future = self.client.submit(SharedPayload.unpack, data, key=self._new_name("data"))
                 known[identity] = (thing, future)
             self.sent[identity] = known[identity]
         return [known[_identity(thing)][1] for thing in things]
@@ -158,8 +158,8 @@ class _OnDask:
         return True
 
 
-class _Thing:
-    """Something that tasks share.
+class SharedPayload:
+    """A value that tasks share.
 
     It travels as bytes of our own making: arrays that Dask unpacks need not be writable nor lie at
     an address that suits their type, and BLAS would then take another path to other bits.
@@ -169,14 +169,14 @@ class _Thing:
         self.value = value
 
     @classmethod
-    def unpack(cls, data: bytes) -> _Thing:
-        """The other end of a journey."""
+    def unpack(cls, data: bytes) -> SharedPayload:
+        """Rebuild the value where it arrived."""
         return cls(pickle.loads(data))
 
     def __reduce__(self) -> tuple[Any, ...]:
         import cloudpickle
 
-        return _Thing.unpack, (cloudpickle.dumps(self.value),)
+        return SharedPayload.unpack, (cloudpickle.dumps(self.value),)
 
     def __sizeof__(self) -> int:
         from dask.sizeof import sizeof
@@ -189,7 +189,7 @@ def _identity(thing: Any) -> Any:
     return tuple(map(_identity, thing)) if isinstance(thing, list) else id(thing)
 
 
-def _work(payload: bytes, rows: _Thing, common: list[_Thing]) -> bytes:
+def _work(payload: bytes, rows: SharedPayload, common: list[SharedPayload]) -> bytes:
     """The task: apply a function to what is shared, some rows and what belongs to them."""
     import cloudpickle
 

@@ -19,6 +19,9 @@ class InformationCriteria:
         """Free parameters of the fit."""
         raise NotImplementedError
 
+    def _measures(self) -> dict[str, float]:
+        return {"log_likelihood": self.log_likelihood_, "aic": self.aic(), "bic": self.bic()}
+
     def aic(self) -> float:
         """Akaike's criterion of the fit, -2 L + 2 P; smaller is better."""
         return -2 * self.log_likelihood_ + 2 * self.n_parameters_

@@ -187,6 +187,25 @@ class FactorModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
             "BinaryICA, PLSA and the mixtures do."
         )
 
+    # -- what `falsezero info` shows ------------------------------------------------------------
+
+    def _measures(self) -> dict[str, float]:
+        """What the fit achieved, by name, without the objective."""
+        return {}
+
+    def _importance(self) -> tuple[str, np.ndarray | None]:
+        """How much each component counts, and the word for it; None where weights have signs."""
+        rows = vars(self).get("row_weights_")
+        return "weight", None if rows is None or (rows < 0).any() else rows.mean(axis=0)
+
+    def _idle_components(self) -> dict[int, str]:
+        """Components that do nothing, and what that is called."""
+        return {}
+
+    def _leak(self) -> np.ndarray | None:
+        """Probability of a one in each column that no component makes, for models with a leak."""
+        return None
+
     def score(self, X: Any, y: Any = None) -> float:
         """Mean of `score_samples` over the rows; larger is better."""
         return float(np.mean(self.score_samples(X)))

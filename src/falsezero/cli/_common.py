@@ -290,10 +290,7 @@ def phantoms_of(model: Any) -> Any:
     """What `find_phantoms` says, or None for a model that cannot have phantoms."""
     import falsezero as fz
 
-    try:
-        return fz.find_phantoms(model)
-    except TypeError:
-        return None
+    return fz.find_phantoms(model) if model.capabilities.cell_has_cause else None
 
 
 def keep_weights(model: Any, text: str | None) -> Any:

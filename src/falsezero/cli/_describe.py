@@ -13,8 +13,7 @@ from falsezero.cli._output import write_json
 
 __all__ = ["as_text", "describe", "show"]
 
-_MEASURES = ("log_likelihood", "evidence", "bound", "objective")
-_SPOKEN = {
+_LABELS = {
     "log_likelihood": "log likelihood",
     "bound": "bound on the log likelihood",
     "aic": "AIC",
@@ -24,18 +23,19 @@ _SPOKEN = {
 
 def describe(model: Any, top: int = 8) -> dict[str, Any]:
     """What `info` shows, as plain values. Components are numbered from 1."""
-    rows = getattr(model, "row_weights_", None)
-    kinds = _kinds(model)
-    means, weights = _weights(model)
-    said = {
+    # A model whose components came from elsewhere, or batch by batch, has no training rows.
+    learnt = vars(model)
+    rows, kinds = learnt.get("row_weights_"), _kinds(model)
+    word, weights = model._importance()
+    summary = {
         "model": type(model).__name__,
         "n_rows": None if rows is None else len(rows),
         "n_columns": model.n_features_in_,
         "n_components": len(model.components_),
-        "n_iterations": getattr(model, "n_iter_", None),
-        "converged": getattr(model, "converged_", None),
+        "n_iterations": learnt.get("n_iter_"),
+        "converged": learnt.get("converged_"),
         "measures": _measures(model),
-        "weight_means": means,
+        "weight_means": word,
         "components": [
             {
                 "component": shown_number(k),
@@ -46,36 +46,41 @@ def describe(model: Any, top: int = 8) -> dict[str, Any]:
             for k, strength in enumerate(model.components_)
         ],
     }
-    if hasattr(model, "r_hat_"):
-        said["chains"] = {"r_hat": model.r_hat_, "ess": model.ess_, "n_chains": len(model.chains_)}
-    if hasattr(model, "leak_"):
-        said["leak"] = _strongest(model, model.leak_, top)
-    return said
+    if "r_hat_" in learnt:
+        summary["chains"] = {
+            "r_hat": model.r_hat_,
+            "ess": model.ess_,
+            "n_chains": len(model.chains_),
+        }
+    leak = model._leak()
+    if leak is not None:
+        summary["leak"] = _strongest(model, leak, top)
+    return summary
 
 
-def show(said: dict[str, Any], as_json: bool) -> None:
+def show(summary: dict[str, Any], as_json: bool) -> None:
     """Print a description: JSON, or text that fits a terminal."""
     if as_json:
-        click.echo(write_json(said), nl=False)
+        click.echo(write_json(summary), nl=False)
     else:
         is_seen = sys.stdout.isatty()
-        click.echo(as_text(said, shutil.get_terminal_size().columns if is_seen else None))
+        click.echo(as_text(summary, shutil.get_terminal_size().columns if is_seen else None))
 
 
-def as_text(said: dict[str, Any], width: int | None = None) -> str:
+def as_text(summary: dict[str, Any], width: int | None = None) -> str:
     """The same for a person to read, in lines of `width` at most."""
-    size = f"{said['n_columns']} columns"
-    if said["n_rows"] is not None:
-        size = f"{said['n_rows']} rows × {size}"
-    lines = [f"{said['model']}: {said['n_components']} components, fitted on {size}"]
-    measures = said["measures"].items()
-    lines += [f"{_SPOKEN.get(name, name)}: {value:.6g}" for name, value in measures]
-    if said["converged"] is not None:
-        state = "converged" if said["converged"] else "did NOT converge"
-        lines.append(f"{state} in {said['n_iterations']} iterations")
-    if "chains" in said:
-        lines.append(_chain_line(**said["chains"]))
-    return "\n".join([*lines, "", *_component_lines(said, width)])
+    size = f"{summary['n_columns']} columns"
+    if summary["n_rows"] is not None:
+        size = f"{summary['n_rows']} rows × {size}"
+    lines = [f"{summary['model']}: {summary['n_components']} components, fitted on {size}"]
+    measures = summary["measures"].items()
+    lines += [f"{_LABELS.get(name, name)}: {value:.6g}" for name, value in measures]
+    if summary["converged"] is not None:
+        state = "converged" if summary["converged"] else "did NOT converge"
+        lines.append(f"{state} in {summary['n_iterations']} iterations")
+    if "chains" in summary:
+        lines.append(_chain_line(**summary["chains"]))
+    return "\n".join([*lines, "", *_component_lines(summary, width)])
 
 
 def _chain_line(r_hat: float, ess: float, n_chains: int) -> str:
@@ -89,23 +94,17 @@ def _strongest(model: Any, strength: Any, top: int) -> list[dict[str, Any]]:
     """The columns that a component makes most, with how strongly."""
     import numpy as np
 
-    names = getattr(model, "feature_names_in_", range(model.n_features_in_))
+    names = vars(model).get("feature_names_in_", range(model.n_features_in_))
     order = np.argsort(-np.abs(strength), kind="stable")[:top]
     return [{"column": str(names[t]), "strength": float(strength[t])} for t in order]
 
 
 def _measures(model: Any) -> dict[str, float]:
-    found = {name: getattr(model, f"{name}_", None) for name in _MEASURES}
-    for criterion in ("aic", "bic"):
-        try:
-            found[criterion] = getattr(model, criterion)()
-        except (AttributeError, TypeError):
-            # Not every model has a likelihood to penalise, and some need the table for it.
-            continue
-    measures = {name: float(value) for name, value in found.items() if value is not None}
-    objective = measures.pop("objective", None)
-    if objective is not None and objective not in measures.values():
-        measures["objective"] = objective
+    """The model's own measures, and the objective where it is none of them."""
+    measures = {name: float(value) for name, value in model._measures().items()}
+    objective = vars(model).get("objective_")
+    if objective is not None and float(objective) not in measures.values():
+        measures["objective"] = float(objective)
     return measures
 
 
@@ -115,33 +114,20 @@ def _kinds(model: Any) -> list[str | None]:
     phantoms = phantoms_of(model)
     if phantoms is not None:
         kinds = [k if k == "content" else f"{k} phantom" for k in phantoms.kinds.tolist()]
-    for k in getattr(model, "extinct_", ()):
-        kinds[k] = "extinct"
-    for k, is_active in enumerate(getattr(model, "active_", ())):
-        kinds[k] = kinds[k] if is_active else "inactive"
+    for k, idle in model._idle_components().items():
+        kinds[k] = idle
     return kinds
 
 
-def _weights(model: Any) -> tuple[str, Any]:
-    """What the weight of a component is, and its value: a prior, or the mean over training rows."""
-    for name, said in {"priors_": "prior", "proportions_": "share"}.items():
-        if hasattr(model, name):
-            return said, getattr(model, name)
-    rows = getattr(model, "row_weights_", None)
-    if rows is None or (rows < 0).any():
-        return "weight", None
-    return "weight", rows.mean(axis=0)
-
-
-def _component_lines(said: dict[str, Any], width: int | None) -> list[str]:
+def _component_lines(summary: dict[str, Any], width: int | None) -> list[str]:
     """One line a component; kinds and weights only where the model knows any."""
-    components = said["components"]
+    components = summary["components"]
     size = max(len(part["kind"] or "") for part in components)
     weighed = components[0]["weight"] is not None
     head = [
         "component",
         "kind".ljust(size) if size else "",
-        said["weight_means"] if weighed else "",
+        summary["weight_means"] if weighed else "",
     ]
     lines = [_line(head, "strongest columns")]
     for part in components:
@@ -149,8 +135,8 @@ def _component_lines(said: dict[str, Any], width: int | None) -> list[str]:
         weight = f"{part['weight']:6.3f}" if weighed else ""
         start = _line([f"{part['component']:>9}", kind, weight])
         lines.append(_filled(start, part["strongest"], width))
-    if "leak" in said:
-        lines += ["", _filled("ones that no component makes (leak):", said["leak"], width)]
+    if "leak" in summary:
+        lines += ["", _filled("ones that no component makes (leak):", summary["leak"], width)]
     return lines
 
 

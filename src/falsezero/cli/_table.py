@@ -131,9 +131,9 @@ def warn_of_too_many(n_components: int | None, table: Any) -> None:
     """Say at once that a number of components is beyond what the table can carry."""
     from falsezero.analysis.selection import too_many
 
-    said = too_many(n_components or 1, table.shape)
-    if said:
-        say(f"Warning: {one_sentence(said)}")
+    message = too_many(n_components or 1, table.shape)
+    if message:
+        say(f"Warning: {one_sentence(message)}")
 
 
 def read_for(model: Any, path: str, layout: dict[str, Any]) -> Any:
@@ -152,11 +152,11 @@ def read_for(model: Any, path: str, layout: dict[str, Any]) -> Any:
     if lacking:
         from falsezero.data.errors import suggest
 
-        mend = suggest(lacking[0], table.columns, "its columns are")
+        remedy = suggest(lacking[0], table.columns, "its columns are")
         if set(names) <= set(table.rows.tolist()):
-            mend = "its rows have those names, so give --transpose."
+            remedy = "its rows have those names, so give --transpose."
         raise click.ClickException(
-            f"{path} has no column {lacking[0]!r}, which the model was fitted on; {mend}"
+            f"{path} has no column {lacking[0]!r}, which the model was fitted on; {remedy}"
         )
     if len(known) > len(names):
         more = len(known) - len(names)

@@ -58,19 +58,21 @@ def one_sentence(problem: object) -> str:
     >>> one_sentence(ValueError("pass index=False, or marks={'-': None} if nobody looked."))
     'pass --no-index, or --mark -=NA if nobody looked.'
     """
-    said = " ".join(str(problem).split())
+    sentence = " ".join(str(problem).split())
     if isinstance(problem, OSError) and problem.strerror:
-        said = f"{problem.strerror}: {problem.filename}."
+        sentence = f"{problem.strerror}: {problem.filename}."
     known = isinstance(problem, (ValueError, OSError, ImportError, Warning, str))
     if isinstance(problem, MemoryError):
-        said = f"There is not enough memory ({said})." if said else "There is not enough memory."
-    elif not said or not (known or said.endswith(".")):
+        reason = f" ({sentence})" if sentence else ""
+        sentence = f"There is not enough memory{reason}."
+    elif not sentence or not (known or sentence.endswith(".")):
         kind = type(problem).__name__
-        said = f"{kind}: {said or 'no message'}; this is a mistake in falsezero, please report it."
+        sentence = f"{kind}: {sentence or 'no message'}; this is a mistake in falsezero, please "
+        sentence += "report it."
     for pattern, words in _OTHERWISE.items():
-        said = re.sub(pattern, words, said)
-    said = _BARE.sub(lambda found: OPTION_OF[found[1]], said)
-    return _ARGUMENT.sub(lambda found: OPTION_OF[found[1]] + (" " if found[2] else ""), said)
+        sentence = re.sub(pattern, words, sentence)
+    sentence = _BARE.sub(lambda found: OPTION_OF[found[1]], sentence)
+    return _ARGUMENT.sub(lambda found: OPTION_OF[found[1]] + (" " if found[2] else ""), sentence)
 
 
 def _mark(text: str, means: str) -> str:

@@ -58,7 +58,7 @@ def command(
     seed, jobs, checkpoint, quiet = (rest.pop(n) for n in ("seed", "jobs", "checkpoint", "quiet"))
     settings = {key: rest.pop(key) for key in ("restarts", "max_iter", "tol")}
     candidates = {
-        said: _candidate(said, n_components, seed=seed, **settings) for said in models or DEFAULT
+        spec: _candidate(spec, n_components, seed=seed, **settings) for spec in models or DEFAULT
     }
     kinds = {model.capabilities.table for model in candidates.values()}
     kind = "binary" if "binary" in kinds else kinds.pop()
@@ -75,20 +75,20 @@ def command(
             verbose=int(is_watched(quiet)),
         )
     target.write_findings(found.table)
-    said = f"Best by {criterion}: {found.best}"
+    message = f"Best by {criterion}: {found.best}"
     if math.isfinite(found.p_value):
-        said += f"; against {found.table['model'][1]}, {found.test} p = {found.p_value:.2g}"
-    say(f"{said}.")
+        message += f"; against {found.table['model'][1]}, {found.test} p = {found.p_value:.2g}"
+    say(f"{message}.")
 
 
-def _candidate(said: str, n_components: int | None, **settings: Any) -> Any:
+def _candidate(spec: str, n_components: int | None, **settings: Any) -> Any:
     from falsezero.data.errors import suggest
 
-    name, colon, number = said.partition(":")
+    name, colon, number = spec.partition(":")
     if name not in MODELS:
         raise click.UsageError(f"There is no model {name!r}; {suggest(name, MODELS)}")
     if colon and not (number.isdecimal() and int(number) > 0):
-        raise click.UsageError(f"A number of components follows the colon, but {said!r} has none.")
+        raise click.UsageError(f"A number of components follows the colon, but {spec!r} has none.")
     return build_model(
         name, n_components=int(number) if colon else n_components, quiet=True, **settings
     )

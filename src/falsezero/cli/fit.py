@@ -69,10 +69,10 @@ def command(
     settings = {key: rest.pop(key) for key in SETTINGS}
     model = build_model(name, n_components=n_components, **settings)
     cells = read_to_learn(table, rest, model.capabilities.table, quiet=settings["quiet"])
-    warn_of_too_many(getattr(model, "n_components", None), cells)
+    warn_of_too_many(model.get_params().get("n_components"), cells)
     with resumable(settings["checkpoint"]):
         model.fit(cells)
     fz.save(model.set_params(verbose=0), target)
     show(describe(model), as_json)
     say(f"Wrote {target}.")
-    return NOT_CONVERGED if strict and not getattr(model, "converged_", True) else 0
+    return NOT_CONVERGED if strict and not model.converged_ else 0

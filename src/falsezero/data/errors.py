@@ -1,4 +1,4 @@
-"""Errors that say in one sentence what is wrong with a table and what mends it."""
+"""Errors that say in one sentence what is wrong with a table and how to fix it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ __all__ = ["DataError", "FileReadError", "MissingFileError", "suggest"]
 
 
 class DataError(ValueError):
-    """A table that cannot be read or used, said in one sentence."""
+    """A table that cannot be read or used; the message is one sentence."""
 
 
 class FileReadError(DataError, OSError):

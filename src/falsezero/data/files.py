@@ -26,12 +26,12 @@ def find_file(path: Any) -> Path:
         with open(found, "rb"):
             return found
     except FileNotFoundError:
-        mend = ""
+        remedy = ""
         if found.parent.is_dir():
             names = [entry.name for entry in found.parent.iterdir()]
             close = suggest(found.name, names)
-            mend = f"; {close}" if close.startswith("did") else ""
-        raise MissingFileError(f"There is no file {found}{mend or '.'}") from None
+            remedy = f"; {close}" if close.startswith("did") else ""
+        raise MissingFileError(f"There is no file {found}{remedy or '.'}") from None
     except IsADirectoryError:
         raise FileReadError(f"{found} is a folder; name a file in it.") from None
     except PermissionError:

@@ -71,8 +71,8 @@ def long_frame(
     """Read a frame that lists pairs, one a line."""
     for name in (row, column, value):
         if name is not None and name not in frame.columns:
-            mend = suggest(name, frame.columns, "its columns")
-            raise DataError(f"{source} has no column {name!r}; {mend}")
+            remedy = suggest(name, frame.columns, "its columns")
+            raise DataError(f"{source} has no column {name!r}; {remedy}")
     row_codes, rows = encode(_labels(frame[row], source).tolist())
     column_codes, columns = encode(_labels(frame[column], source).tolist())
     values = np.ones(len(frame)) if value is None else _numbers(frame[value], source, None)
@@ -102,8 +102,8 @@ def _label_column(
     if index is False or not series:
         return None
     if index is not None and index not in series:
-        mend = suggest(index, series, "its columns")
-        raise DataError(f"{source} has no column {index!r} for index=; {mend}")
+        remedy = suggest(index, series, "its columns")
+        raise DataError(f"{source} has no column {index!r} for index=; {remedy}")
     first = next(iter(series))
     names_rows = not has_index and (_is_text(series[first]) or _numbers_rows(series[first]))
     return index if index is not None else (first if names_rows else None)

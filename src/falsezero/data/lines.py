@@ -111,8 +111,8 @@ class TextFile(NamedTuple):
             is_utf8 = codecs.lookup(self.encoding).name == "utf-8"
         except LookupError:
             common = ("utf-8", "latin-1", "cp1252", "utf-16")
-            mend = suggest(self.encoding, common, "try one of")
-            raise DataError(f"encoding={self.encoding!r} is not known; {mend}") from None
+            remedy = suggest(self.encoding, common, "try one of")
+            raise DataError(f"encoding={self.encoding!r} is not known; {remedy}") from None
         return "utf-8-sig" if is_utf8 else self.encoding
 
 
@@ -170,8 +170,8 @@ def _undecodable(file: TextFile) -> str:
     with _open(file.path, "rb") as handle:
         numbered = enumerate(handle, start=1)
         line = next((line for line, text in numbered if not _decodes(text, file.encoding)), 1)
-    mend = "save it as UTF-8 or pass encoding=, such as encoding='latin-1'"
-    return f"{file.path} line {line} is not {file.encoding.upper()} text; {mend}."
+    remedy = "save it as UTF-8 or pass encoding=, such as encoding='latin-1'"
+    return f"{file.path} line {line} is not {file.encoding.upper()} text; {remedy}."
 
 
 def _decodes(text: bytes, encoding: str) -> bool:

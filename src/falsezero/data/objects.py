@@ -30,12 +30,12 @@ def from_object(
 def from_annotated(obj: Any, layer: str | None) -> Raw:
     """X of an AnnData object, or one of its layers."""
     if layer is not None and layer not in obj.layers:
-        mend = suggest(layer, obj.layers.keys(), "its layers")
-        raise DataError(f"The AnnData object has no layer {layer!r}; {mend}")
+        remedy = suggest(layer, obj.layers.keys(), "its layers")
+        raise DataError(f"The AnnData object has no layer {layer!r}; {remedy}")
     values = obj.X if layer is None else obj.layers[layer]
     if values is None:
-        mend = suggest("", obj.layers.keys(), "its layers")
-        raise DataError(f"The AnnData object has no X; pass layer= with one of {mend}")
+        remedy = suggest("", obj.layers.keys(), "its layers")
+        raise DataError(f"The AnnData object has no X; pass layer= with one of {remedy}")
     rows, columns = np.asarray(obj.obs_names), np.asarray(obj.var_names)
     return Raw(values, rows, columns, "The AnnData object")
 

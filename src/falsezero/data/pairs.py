@@ -52,8 +52,8 @@ def encode(labels: Iterable[Any]) -> tuple[NDArray[np.intp], list[Any]]:
 def pairs_to_raw(pairs: Pairs, duplicates: str = "error") -> Raw:
     """Spread a long table out into a matrix; pairs that are not listed are zeros."""
     if duplicates not in DUPLICATES:
-        mend = suggest(duplicates, DUPLICATES, "choose one of")
-        raise DataError(f"duplicates={duplicates!r} is not known; {mend}")
+        remedy = suggest(duplicates, DUPLICATES, "choose one of")
+        raise DataError(f"duplicates={duplicates!r} is not known; {remedy}")
     n_columns = max(len(pairs.columns), 1)
     key = pairs.row_codes * n_columns + pairs.column_codes
     order = np.argsort(key, kind="stable")

@@ -36,8 +36,8 @@ class Listing(NamedTuple):
     def column(self, name: str) -> list[Any]:
         """The entries of a column, or which names come close."""
         if name not in self.columns:
-            mend = suggest(name, self.columns, "its columns")
-            raise DataError(f"{self.source} has no column {name!r}; {mend}")
+            remedy = suggest(name, self.columns, "its columns")
+            raise DataError(f"{self.source} has no column {name!r}; {remedy}")
         return self.columns[name]
 
     def labels(self, name: str, axis: str) -> list[Any]:

@@ -139,8 +139,8 @@ def _align(
     lookup = {str(label): position for position, label in enumerate(known.tolist())}
     extra = [label for label in wanted.tolist() if str(label) not in lookup]
     if extra and not grow:
-        mend = suggest(extra[0], lookup, f"its {axis}s")
-        raise DataError(f"surveyed= names the {axis} {extra[0]!r}, which the table lacks; {mend}")
+        remedy = suggest(extra[0], lookup, f"its {axis}s")
+        raise DataError(f"surveyed= names the {axis} {extra[0]!r}, which the table lacks; {remedy}")
     for label in extra:
         lookup[str(label)] = len(lookup)
     positions = np.array([lookup[str(label)] for label in wanted.tolist()], dtype=np.intp)

@@ -34,7 +34,7 @@ def progress(
         columns = (
             TextColumn("{task.description}"),
             BarColumn(),
-            TextColumn("{task.fields[said]}"),
+            TextColumn("{task.fields[message]}"),
             TimeElapsedColumn(),
         )
         with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
@@ -48,9 +48,9 @@ def progress(
 def _printer(name: str, every: int) -> Listener:
     def listen(row: dict[str, Any]) -> None:
         if row["iteration"] % every == 0 or row["what"] == "final":
-            said = f"{name} {row['iteration']:5d} {row['objective']:.6g} {row['seconds']:.1f} s"
+            message = f"{name} {row['iteration']:5d} {row['objective']:.6g} {row['seconds']:.1f} s"
             chain = f", chain {row['chain'] + 1}" if "chain" in row else ""
-            print(f"{said} {row['what']}{chain}", file=sys.stderr)
+            print(f"{message} {row['what']}{chain}", file=sys.stderr)
 
     return listen
 
@@ -63,8 +63,8 @@ def _bar_listener(bar: Any, name: str, n_init: int) -> Listener:
         nonlocal done
         done += row["what"] == "final"
         shown = f"{name} {min(done + 1, n_init)}/{n_init}"
-        said = _said(row["iteration"], row)
-        bar.update(task, completed=row["iteration"], said=said, description=shown)
+        message = _status(row["iteration"], row)
+        bar.update(task, completed=row["iteration"], message=message, description=shown)
 
     return listen
 
@@ -76,19 +76,19 @@ def _filling_listener(bar: Any, name: str, total: int) -> Listener:
     def listen(row: dict[str, Any]) -> None:
         nonlocal done
         done += 1
-        bar.update(task, completed=done, said=_said(done, row))
+        bar.update(task, completed=done, message=_status(done, row))
 
     return listen
 
 
 def _begin(bar: Any, name: str, total: int | None) -> Any:
     """Show the bar at once: what follows may compile and leave it no time to be drawn."""
-    task = bar.add_task(name, total=total, said=PREPARING)
+    task = bar.add_task(name, total=total, message=PREPARING)
     bar.refresh()
     return task
 
 
-def _said(iterations: int, row: dict[str, Any]) -> str:
+def _status(iterations: int, row: dict[str, Any]) -> str:
     return f"{iterations} iterations, objective {row['objective']:.6g}"
 
 
@@ -109,17 +109,17 @@ def stages(name: str, verbose: int | bool, total: int) -> Iterator[Callable[[str
         columns = (
             TextColumn("{task.description}"),
             BarColumn(),
-            TextColumn("{task.fields[said]}"),
+            TextColumn("{task.fields[message]}"),
             TimeElapsedColumn(),
         )
         with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-            task = bar.add_task(name, total=total, said=PREPARING)
+            task = bar.add_task(name, total=total, message=PREPARING)
             bar.refresh()
             begun = 0
 
             def begin(stage: str) -> None:
                 nonlocal begun
-                bar.update(task, completed=begun, said=stage)
+                bar.update(task, completed=begun, message=stage)
                 begun += 1
 
             yield begin

@@ -61,8 +61,8 @@ class ConvergenceDisplay(Display):
                 label = _label(name, history, best) if number == chain[0] else None
                 height = (objective if sampled else left)[path]
                 ax.plot(across, height, color=COLOURS[i % len(COLOURS)], label=label, lw=1.2)
-        said = "log probability of a draw" if sampled else "objective left to gain"
-        ax.set(yscale="linear" if sampled else "log", xlabel=against, ylabel=said)
+        label = "log probability of a draw" if sampled else "objective left to gain"
+        ax.set(yscale="linear" if sampled else "log", xlabel=against, ylabel=label)
         ax.spines[["top", "right"]].set_visible(False)
         ax.legend(frameon=False, fontsize=8, **outside(1))
         return self

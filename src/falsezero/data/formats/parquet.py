@@ -37,8 +37,8 @@ def arrow_table(path: Path, drop: Sequence[str] = ()) -> tuple[Any, str | None]:
     index = [entry for entry in metadata.get("index_columns", []) if isinstance(entry, str)]
     for name in drop:
         if name not in table.column_names:
-            mend = suggest(name, table.column_names, "its columns")
-            raise DataError(f"{path} has no column {name!r} to drop; {mend}")
+            remedy = suggest(name, table.column_names, "its columns")
+            raise DataError(f"{path} has no column {name!r} to drop; {remedy}")
     return table.drop_columns(list(drop)), index[0] if len(index) == 1 else None
 
 

@@ -39,8 +39,8 @@ class _Head(NamedTuple):
     def position(self, wanted: str) -> int:
         """Where a name stands, or which names come close."""
         if wanted not in self.names:
-            mend = suggest(wanted, self.names, "its columns")
-            raise DataError(f"{self.source} has no column {wanted!r}; {mend}")
+            remedy = suggest(wanted, self.names, "its columns")
+            raise DataError(f"{self.source} has no column {wanted!r}; {remedy}")
         return self.names.index(wanted)
 
     def fields(self, line: int, fields: list[str]) -> list[str]:
@@ -113,16 +113,18 @@ class _Wide:
                 rest.append([self.cells[field] for field in fields])
             except NotANumber as bad:
                 column = self.columns[fields.index(bad.args[0])]
-                said = self._not_a_number(line, column, bad.args[0], label)
-                raise DataError(said) from None
+                message = self._not_a_number(line, column, bad.args[0], label)
+                raise DataError(message) from None
             self.blank.append(not label and not any(field.strip() for field in fields))
             self.lines.append(line)
             self.labels.append(label)
         known = (*self.head.names, *self.labels)
         for name in self.drop:
             if name not in known:
-                mend = suggest(name, known, "its columns and rows")
-                raise DataError(f"{self.head.source} has no column or row {name!r} to drop; {mend}")
+                remedy = suggest(name, known, "its columns and rows")
+                raise DataError(
+                    f"{self.head.source} has no column or row {name!r} to drop; {remedy}"
+                )
         self.matrix = rest.matrix()
         return self
 
@@ -154,10 +156,10 @@ class _Wide:
         twice = first_duplicate(np.array(labels))
         if twice is not None:
             one, two = twice
-            mend = "" if self.index else ", or pass index=False if the first column holds values"
+            remedy = "" if self.index else ", or pass index=False if the first column holds values"
             raise DataError(
                 f"{source} line {lines[two]} repeats the row label {labels[two]!r} of line "
-                f"{lines[one]}; give every row a name of its own{mend}."
+                f"{lines[one]}; give every row a name of its own{remedy}."
             )
 
     def add_first_column(self) -> None:
@@ -191,7 +193,7 @@ class _Wide:
         return f"{self.head.source} line {self.lines[row]}, column {self.columns[column]!r}"
 
     def hint(self, column: int, value: float) -> list[str]:
-        """What else may mend a value that is neither 0 nor 1."""
+        """What else may be done about a value that is neither 0 nor 1."""
         if not self.file.header:
             return []
         name, hints = self.columns[column], []
@@ -203,17 +205,17 @@ class _Wide:
 
     def _not_a_number(self, line: int, column: str, text: str, label: str = "") -> str:
         names = self.head.names
-        mends = [f"drop={column!r} to leave that column out"]
+        remedies = [f"drop={column!r} to leave that column out"]
         if len(names) <= A_LIST:
-            mends = [f"row={names[0]!r} and column={names[1]!r} if every line is one pair"]
+            remedies = [f"row={names[0]!r} and column={names[1]!r} if every line is one pair"]
         elif not any(letter.isdigit() for letter in text):
             means = "if it means present (0: absent, None: not observed)"
-            mends.insert(0, f"marks={{{text.strip()!r}: 1}} {means}")
+            remedies.insert(0, f"marks={{{text.strip()!r}: 1}} {means}")
         if self.index is None and label and is_number(label):
-            mends.append(f"index={column!r} if that column names the rows")
+            remedies.append(f"index={column!r} if that column names the rows")
         return (
             f"{self.head.source} line {line}, column {column!r} holds {text!r} where a number "
-            f"belongs; pass {', or '.join(mends)}."
+            f"belongs; pass {', or '.join(remedies)}."
         )
 
 
@@ -335,13 +337,13 @@ def _column_names(head: _Head, columns: list[str], label_at: int | None) -> NDAr
 
 def _ragged(head: _Head, line: int, found: int) -> str:
     expected = len(head.names)
-    mend = f"; pass skip={head.line} if the table begins below line {head.line}"
+    remedy = f"; pass skip={head.line} if the table begins below line {head.line}"
     if found < expected:
-        mend = "; the file may be cut off there"
+        remedy = "; the file may be cut off there"
     elif line != head.first:
-        mend = ""
+        remedy = ""
     fields = "1 field" if found == 1 else f"{found} fields"
-    return f"{head.source} line {line} has {fields} where the header has {expected}{mend}."
+    return f"{head.source} line {line} has {fields} where the header has {expected}{remedy}."
 
 
 FORMAT = Format(

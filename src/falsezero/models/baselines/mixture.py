@@ -135,6 +135,9 @@ class MixtureModel(InformationCriteria, OptimisedModel):
         n_rows = len(self.row_weights_)
         return -2 * self.log_likelihood_ + self.n_parameters_ * float(np.log(n_rows))
 
+    def _importance(self) -> tuple[str, np.ndarray | None]:
+        return "share", self.proportions_
+
     def cell_causes(self, block: Block, weights: np.ndarray) -> np.ndarray:
         """Posterior over components for every cell of a block: all cells of a row have one cause.
 

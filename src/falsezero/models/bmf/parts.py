@@ -22,7 +22,7 @@ PARTS = np.array([[1, 0], [0, 1], [1, 1]], dtype=float)
 """What a row of the split feature may have: the first part, the second, or both."""
 WHOLE = np.ones((1, 1))
 """What a row of the merged feature has."""
-NOTHING = np.empty(0, dtype=np.int64)
+NO_ROWS = np.empty(0, dtype=np.int64)
 """No choice in particular."""
 _LAUNCH_SCANS, _LAUNCH_STEPS = 3, 2
 """Restricted scans before the last one, and steps towards the mode of the weights in each."""
@@ -189,7 +189,7 @@ class _Plain(ABC):
             proposal = self.propose(PARTS, choice, guess, _LAUNCH_STEPS)
             guess, weights = proposal.mean.reshape(guess.shape), proposal.draw(rng)
             if scan < _LAUNCH_SCANS:
-                choice, _ = scan_parts(self, choice, weights, anchors, rows, NOTHING, rng)
+                choice, _ = scan_parts(self, choice, weights, anchors, rows, NO_ROWS, rng)
         return choice, weights
 
     def _by_option(self, options: np.ndarray, choice: np.ndarray, table: np.ndarray) -> np.ndarray:

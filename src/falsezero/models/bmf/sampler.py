@@ -158,7 +158,7 @@ def with_log_joint(state: State, cells: Cells, model: Model) -> State:
     return state._replace(log_likelihood=log_likelihood, log_joint=log_likelihood + log_prior)
 
 
-class Nothing(NamedTuple):
+class NoRowQuantities(NamedTuple):
     """Row quantities: none, because a sweep needs rows and columns at once."""
 
 
@@ -178,7 +178,7 @@ class SamplerSteps:
         self.model = model
         self.cells = cells
 
-    def init(self, blocks: Blocks, rng: np.random.Generator) -> tuple[State, list[Nothing]]:
+    def init(self, blocks: Blocks, rng: np.random.Generator) -> tuple[State, list[NoRowQuantities]]:
         """Few features from the prior (section 4.1), or read off the table; the weights fitted."""
         model, cells = self.model, self.cells
         state = draw_given(model, _FEW, _FEW, 1.0, 1.0, rng)
@@ -186,7 +186,7 @@ class SamplerSteps:
             state = self._read_off(state, rng)
         for _ in range(_FITTED):
             state = state._replace(weights=model.likelihood.draw_weights(state, cells, rng))
-        return with_log_joint(state, cells, model), [Nothing()]
+        return with_log_joint(state, cells, model), [NoRowQuantities()]
 
     def _read_off(self, state: State, rng: np.random.Generator) -> State:
         """The state with features that the table shows, if it shows any."""
@@ -204,8 +204,8 @@ class SamplerSteps:
         return state
 
     def local_step(
-        self, block: Block, local: Nothing, state: State, rng: Any
-    ) -> tuple[Nothing, Joint]:
+        self, block: Block, local: NoRowQuantities, state: State, rng: Any
+    ) -> tuple[NoRowQuantities, Joint]:
         """Nothing to do by block but to report the log joint."""
         return local, Joint(state.log_joint)
 

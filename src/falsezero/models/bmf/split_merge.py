@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from falsezero.models.bmf.likelihoods import Likelihood
-from falsezero.models.bmf.parts import KINDS, NOTHING, PARTS, WHOLE, Part, scan_parts
+from falsezero.models.bmf.parts import KINDS, NO_ROWS, PARTS, WHOLE, Part, scan_parts
 from falsezero.models.bmf.state import Cells, Features, State
 
 _STEPS = 5
@@ -145,7 +145,7 @@ def _launch(move: _Move, rng: np.random.Generator) -> _Launch:
 
 
 def _scan(
-    move: _Move, launch: _Launch, rng: np.random.Generator, wanted: np.ndarray = NOTHING
+    move: _Move, launch: _Launch, rng: np.random.Generator, wanted: np.ndarray = NO_ROWS
 ) -> tuple[np.ndarray, float]:
     """The last scan, free or made to arrive at what is `wanted`."""
     rows = move.state.rows

@@ -177,6 +177,12 @@ class BinaryICA(ConvexModel):
         self.random_state = random_state
         self.verbose = verbose
 
+    def _measures(self) -> dict[str, float]:
+        return {"evidence": self.evidence_}
+
+    def _idle_components(self) -> dict[int, str]:
+        return dict.fromkeys(self.extinct_.tolist(), "extinct")
+
     @property
     def capabilities(self) -> Capabilities:  # type: ignore[override]
         """With free weights the bound of variational EM grows with every component."""

@@ -314,6 +314,18 @@ class NoisyOr(OptimisedModel):
         n_sources, n_columns = self.components_.shape
         return n_sources * n_columns + n_sources + n_columns
 
+    def _measures(self) -> dict[str, float]:
+        return {"bound": self.bound_, "aic": self.aic(), "bic": self.bic()}
+
+    def _importance(self) -> tuple[str, np.ndarray | None]:
+        return "prior", self.priors_
+
+    def _idle_components(self) -> dict[int, str]:
+        return dict.fromkeys(np.flatnonzero(~self.active_).tolist(), "inactive")
+
+    def _leak(self) -> np.ndarray | None:
+        return self.leak_
+
     def aic(self) -> float:
         """Akaike's criterion with the bound for the log likelihood, -2 L + 2 P."""
         return -2 * self.bound_ + 2 * self.n_parameters_
