@@ -1,6 +1,7 @@
 """Criteria are found by their registry, and rank only what means the same."""
 
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -91,5 +92,7 @@ def test_models_without_the_number_are_refused_by_name(table):
 
 @pytest.mark.parametrize("name", CRITERIA)
 def test_every_criterion_is_documented(name):
+    page = Path(__file__).parents[2] / "docs" / "tutorials" / "choosing.md"
+    assert f'| `"{name}"` |' in page.read_text()
     assert f'"{name}"' in fz.select.__doc__
     assert CRITERIA[name].sign in (1, -1)

@@ -35,14 +35,6 @@ def _columns(model: Any, feature_names: Any = None) -> np.ndarray:
     return np.arange(model.components_.shape[1]) if names is None else np.asarray(names)
 
 
-def _groups(model: Any) -> dict[str, np.ndarray]:
-    """Columns of each word group; a model without groups has one, without a name."""
-    family = getattr(model, "family_", None)
-    if family is None:
-        return {"": np.arange(model.components_.shape[1])}
-    return {name: np.flatnonzero(family.groups == g) for g, name in enumerate(family.names)}
-
-
 def _shares(model: Any, table: Any) -> np.ndarray:
     """How much of each row belongs to each component; equal parts where nothing is known."""
     weights = np.asarray(model.transform(table), dtype=float)
@@ -58,7 +50,7 @@ def _shares(model: Any, table: Any) -> np.ndarray:
 
 def observed_counts(model: Any, table: Any) -> sparse.csr_array:
     """The table as the model sees it; cells not observed have no tokens."""
-    binarize = getattr(model, "binarize", None)
+    binarize = model.get_params().get("binarize")
     values = sparse.csr_array(
         check_table(model, table, kind=model.capabilities.table, binarize=binarize, reset=False),
         copy=True,
@@ -94,7 +86,7 @@ def top_words(model: Any, n: int = 10, *, feature_names: Any = None) -> Tidy:
     """
     names, found = _columns(model, feature_names), []
     for k, theta in enumerate(model.components_):
-        for group, inside in _groups(model).items():
+        for group, inside in model._column_groups().items():
             order = inside[np.argsort(-theta[inside], kind="stable")][:n]
             found += [
                 {

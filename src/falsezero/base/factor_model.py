@@ -202,6 +202,10 @@ class FactorModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         """Components that do nothing, and what that is called."""
         return {}
 
+    def _column_groups(self) -> dict[str, np.ndarray]:
+        """Columns of each group; a model without groups has one, without a name."""
+        return {"": np.arange(self.n_features_in_)}
+
     def _leak(self) -> np.ndarray | None:
         """Probability of a one in each column that no component makes, for models with a leak."""
         return None

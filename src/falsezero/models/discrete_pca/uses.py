@@ -56,6 +56,10 @@ class CountModel(OptimisedModel):
         table[:, poisson] = weights @ self.components_[:, poisson]
         return table
 
+    def _column_groups(self) -> dict[str, np.ndarray]:
+        family = self.family_
+        return {name: np.flatnonzero(family.groups == g) for g, name in enumerate(family.names)}
+
     @property
     def _average_weights(self) -> np.ndarray:
         if hasattr(self, "row_weights_"):
