@@ -5,13 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy import sparse
-from sklearn.exceptions import NotFittedError
-from sklearn.utils.validation import check_is_fitted
 
 import falsezero as fz
-from falsezero.analysis.evidence import log_evidence
 from falsezero.analysis.topics import best_rows, distinctive_words, page_rank, top_words
-from falsezero.models.discrete_pca.evidence import row_log_likelihood, table_evidence
 
 WORDS = ["bone", "tooth", "site", "vote", "party", "bill"]
 
@@ -80,22 +76,6 @@ def test_a_row_without_sources_belongs_to_all_of_them_alike():
     model.transform = lambda X: np.array([[0.0, 0.0], *[[0.5, 0.1]] * 5])
     assert np.isfinite(best_rows(model, X)["share"]).all()
     np.testing.assert_allclose(page_rank(model, X, sparse.eye_array(6)).sum(axis=0), 1)
-
-
-def test_document_evidence_is_asked_of_discrete_pca_only(letters):
-    model = fz.PLSA(2, random_state=0).fit(letters)
-    for ask in (table_evidence, row_log_likelihood):
-        with pytest.raises(TypeError, match="DiscretePCA only; PLSA has score_samples"):
-            ask(model, letters)
-
-
-def test_asking_for_the_evidence_does_not_make_a_model_fitted(letters):
-    model = fz.DiscretePCA(2, random_state=0)
-    one = log_evidence(model, letters.to_numpy().tolist(), n_steps=5, n_chains=1)
-    assert np.isfinite(one.value)
-    assert one.error == np.inf, "a single chain says nothing of its error"
-    with pytest.raises(NotFittedError):
-        check_is_fitted(model)
 
 
 def test_words_can_be_named_after_the_fit(letters):

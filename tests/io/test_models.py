@@ -94,7 +94,7 @@ def test_another_process_gives_the_same_answers(table: fz.Table, tmp_path: Path)
         fz.NoisyOr(2, **options),
         fz.BinaryMatrixFactorization(likelihood="gaussian", **chains),
         fz.DiscretePCA(2, family="gamma-poisson", **options),
-        fz.DiscretePCA(2, inference="collapsed_gibbs", warmup=3, n_draws=3, random_state=0),
+        fz.DiscretePCA(2, inference="collapsed_gibbs", warmup=3, draws=3, random_state=0),
         fz.LogisticPCA(2, **options),
     ]
     with warnings.catch_warnings():

@@ -61,10 +61,11 @@ def _pick(running, r):
 
 
 @jit
-def deal_tokens(indptr, indices, counts, weights, theta, row_counts, word_counts, state):
+def deal_tokens(indptr, indices, counts, weights, theta, row_counts, word_counts, most, state):
     """Draw the component of every token given weights and theta: v_jk ~ Multinomial (direct Gibbs).
 
-    Adds the draws to `row_counts` and `word_counts`; returns sum_ij w_ij log Z_ij.
+    Adds the draws to `row_counts` and `word_counts`; returns sum_ij w_ij log Z_ij. Cells of more
+    than `most` tokens are left to the caller.
     """
     running = np.empty(theta.shape[1])
     log_z = 0.0
@@ -73,6 +74,8 @@ def deal_tokens(indptr, indices, counts, weights, theta, row_counts, word_counts
             j = indices[at]
             total = _running_sum(weights[i], theta[j], running)
             log_z += counts[at] * np.log(total)
+            if counts[at] > most:
+                continue
             for _ in range(int(counts[at])):
                 k = _pick(running, uniform(state) * total)
                 row_counts[i, k] += 1
@@ -136,20 +139,39 @@ def sweep_rows_collapsed(
 
 
 @jit
+def _resample(share, r, z, counts, spare_z, spare_counts, n):
+    """Copy particles in proportion to their share (systematic resampling from the uniform r)."""
+    n_particles = share.shape[0]
+    step = share.sum() / n_particles
+    source, reached = 0, share[0]
+    for target in range(n_particles):
+        while reached < (target + r) * step and source < n_particles - 1:
+            source += 1
+            reached += share[source]
+        spare_z[target, :n] = z[source, :n]
+        spare_counts[target] = counts[source]
+    z[:, :n] = spare_z[:, :n]
+    counts[:] = spare_counts
+
+
+@jit
 def left_to_right(words, theta, alpha, n_particles, state):
     """log p(w) of one row of tokens in the order given, by the left-to-right sampler.
 
-    Wallach, Murray, Salakhutdinov and Mimno (2009): each token is foretold from those before it,
-    whose components are drawn anew for every token and particle.
+    Wallach, Murray, Salakhutdinov and Mimno (2009): each token is predicted from those before it,
+    whose components are drawn anew for every token and particle. Particles are then chosen in
+    proportion to how well they predicted the token: without it they are draws from another
+    distribution than p(z_<n | w_<n), and the product of their averages is biased. With it the
+    estimate of p(w) is unbiased.
     """
     n_components, n = alpha.shape[0], words.shape[0]
-    z = np.zeros((n_particles, n), np.int64)
+    z, spare_z = np.zeros((n_particles, n), np.int64), np.zeros((n_particles, n), np.int64)
     counts = np.zeros((n_particles, n_components))
+    spare_counts, share = np.zeros((n_particles, n_components)), np.empty(n_particles)
     running, weight = np.empty(n_components), np.empty(n_components)
     total_alpha = alpha.sum()
     log_p = 0.0
     for at in range(n):
-        foretold = 0.0
         for r in range(n_particles):
             c = counts[r]
             for before in range(at):
@@ -161,9 +183,13 @@ def left_to_right(words, theta, alpha, n_particles, state):
                 c[z[r, before]] += 1
             for k in range(n_components):
                 weight[k] = alpha[k] + c[k]
+            share[r] = _running_sum(weight, theta[words[at]], running)
+        log_p += np.log(share.mean() / (total_alpha + at))
+        _resample(share, uniform(state), z, counts, spare_z, spare_counts, at)
+        for r in range(n_particles):
+            for k in range(n_components):
+                weight[k] = alpha[k] + counts[r, k]
             total = _running_sum(weight, theta[words[at]], running)
-            foretold += total / (total_alpha + at)
             z[r, at] = _pick(running, uniform(state) * total)
-            c[z[r, at]] += 1
-        log_p += np.log(foretold / n_particles)
+            counts[r, z[r, at]] += 1
     return log_p

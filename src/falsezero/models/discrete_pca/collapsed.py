@@ -92,8 +92,11 @@ class CollapsedSteps:
         find rows that belong together.
         """
         csr = blocks[0].csr
-        seeds = csr[unlike_rows(csr, len(self.hyper.alpha), rng)]
-        spread = self.eta * csr.shape[1]
+        return self.seeded(csr[unlike_rows(csr, len(self.hyper.alpha), rng)], rng)
+
+    def seeded(self, seeds: Any, rng: np.random.Generator) -> tuple[Counts, list[list[Any]]]:
+        """Every token chooses among components that are the rows of a table of counts."""
+        spread = self.eta * seeds.shape[1]
         inverse = 1.0 / (np.asarray(seeds.sum(axis=1), dtype=float) + spread)
         return self.arrange(
             [s.seed(seeds, inverse, self.eta, random_state_of(rng)) for s in self.shards]

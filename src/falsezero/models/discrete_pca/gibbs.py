@@ -27,6 +27,11 @@ from falsezero.models.discrete_pca.family import (
 )
 
 _TINY = 1e-150
+LARGE = 64
+"""Count of a cell above which its tokens are dealt at once, not one by one."""
+
+_AT_ONCE = 10_000
+
 LEARN_EVERY = 10
 """Sweeps of the warm-up between two looks at the priors."""
 
@@ -76,6 +81,22 @@ class Tokens(NamedTuple):
 def random_state_of(rng: np.random.Generator) -> np.ndarray:
     """A state for the kernels' own random numbers."""
     return rng.integers(1, 2**63, size=1, dtype=np.uint64)
+
+
+def split_large_counts(
+    csr: Any, weights: np.ndarray, theta: np.ndarray, counts: np.ndarray, words: np.ndarray,
+    rng: np.random.Generator,
+) -> None:  # fmt: skip
+    """Deal cells of more than `LARGE` tokens as one multinomial each, whatever their count."""
+    cells = np.flatnonzero(csr.data > LARGE)
+    rows = np.searchsorted(csr.indptr, cells, side="right") - 1
+    for start in range(0, len(cells), _AT_ONCE):
+        own, at = rows[start : start + _AT_ONCE], cells[start : start + _AT_ONCE]
+        columns = csr.indices[at]
+        p = weights[own] * theta[columns]
+        dealt = rng.multinomial(csr.data[at].astype(np.int64), p / p.sum(axis=1, keepdims=True))
+        np.add.at(counts, own, dealt)
+        np.add.at(words, columns, dealt)
 
 
 class DirectGibbsSteps:
@@ -129,8 +150,9 @@ class DirectGibbsSteps:
         counts, words = np.zeros_like(local.weights), np.zeros_like(state.theta)
         log_z = deal_tokens(
             csr.indptr, csr.indices, csr.data, local.weights, state.theta, counts, words,
-            random_state_of(rng),
+            LARGE, random_state_of(rng),
         )  # fmt: skip
+        split_large_counts(csr, local.weights, state.theta, counts, words, rng)
         log_joint = log_z + self.log_prior(block, local, state.hyper)
         new = self.draw_weights(block, local._replace(counts=counts), state.hyper, rng)
         return new, self.statistics(words, log_joint, new)

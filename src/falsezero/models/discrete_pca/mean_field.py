@@ -8,15 +8,18 @@ a point, the mode of p(w, l, Theta) over log l and log Theta, and feeds the poin
 
 from __future__ import annotations
 
+from collections import deque
+from itertools import islice
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
 from scipy.special import gammaln, psi
 
+from falsezero.backends import map_blocks
 from falsezero.data.blocks import Block, Blocks
-from falsezero.inference.chains import sample
 from falsezero.inference.contract import Point
+from falsezero.inference.engine import advancer, iterate
 from falsezero.kernels.dirichlet import dirichlet_factors
 from falsezero.kernels.topics import topic_pass
 from falsezero.models.discrete_pca.collapsed import CollapsedSteps
@@ -28,9 +31,12 @@ from falsezero.models.discrete_pca.family import (
     gamma_shape,
     gamma_shape_at,
 )
+from falsezero.models.discrete_pca.shards import anchored_counts
 
 _TINY = 1e-100
-_START_SWEEPS = 20
+_START_SWEEPS = 5
+_TOKENS_PER_CELL = 20
+"""Tokens that the start's sampler is given for each stored cell; larger counts are scaled down."""
 
 
 class Words(NamedTuple):
@@ -40,6 +46,7 @@ class Words(NamedTuple):
     factors: np.ndarray
     divergence: float
     hyper: Hyper
+    cycle: int = 0
 
 
 class Rows(NamedTuple):
@@ -73,7 +80,8 @@ class MeanFieldSteps:
     """Coordinate ascent on the evidence bound (slides "Mean Field"); q(Theta) is Dirichlet.
 
     `inner` passes over a block's rows are taken before Theta moves: 1 is the slides' mean field,
-    many is "with inner loop convergence". `start_sweeps` of 0 begins from noise, as the slides do.
+    many is "with inner loop convergence", which the slides have in the first cycle only
+    (`first_only`). `start_sweeps` of 0 begins from noise, as the slides do.
     """
 
     state_params = {"shape": 1}
@@ -87,9 +95,11 @@ class MeanFieldSteps:
         eta: float,
         inner: int = 1,
         learn: tuple[bool, bool] = (False, False),
+        first_only: bool = False,
     ):
         self.family, self.hyper, self.eta = family, hyper, eta
         self.inner, self.learn, self.delta = inner, learn, family.delta
+        self.first_only = first_only
         self.start_sweeps = _START_SWEEPS
         self.dtype = blocks.dtype
         self.lengths = {b.start: family.lengths(b.csr) for b in blocks}
@@ -98,13 +108,13 @@ class MeanFieldSteps:
     # -- where to begin -------------------------------------------------------------------------
 
     def init(self, blocks: Blocks, rng: np.random.Generator) -> tuple[Words, list[Rows]]:
-        """Where some sweeps of collapsed Gibbs sampling lead, or noise where counts are not whole.
+        """Where some sweeps of collapsed Gibbs sampling lead from anchor words, or noise.
 
         From noise, coordinate ascent settles in the next best optimum before rows and components
-        have found each other; a sampler walks past it, and a sweep costs little more than a pass.
+        have found each other; words beside anchor words are nearly the components already, and a
+        few sweeps sort out which rows have which.
         """
-        whole = all((b.csr.data == np.floor(b.csr.data)).all() for b in blocks)
-        if whole and self.start_sweeps:
+        if self.start_sweeps and any(b.csr.nnz for b in blocks):
             return self._sampled_start(blocks, rng)
         total, _ = blocks.column_counts
         n_components = len(self.hyper.alpha)
@@ -114,20 +124,27 @@ class MeanFieldSteps:
         return self.read_words(shape.astype(self.dtype), self.hyper), local
 
     def _sampled_start(self, blocks: Blocks, rng: np.random.Generator) -> tuple[Words, list[Rows]]:
-        whole = Blocks.cut(sparse.vstack([b.csr for b in blocks], format="csr"), blocks.shape[0])
+        csr = sparse.csr_array(sparse.vstack([b.csr for b in blocks], format="csr"))
+        n_tokens = float(csr.sum(dtype=float))
+        # Every stored cell keeps a token at least, so parts of tokens are rounded up.
+        share = min(1.0, _TOKENS_PER_CELL * csr.nnz / n_tokens)
+        csr.data = np.ceil(csr.data * share)
+        whole = Blocks.cut(csr, blocks.shape[0])
         steps = CollapsedSteps(self.family._replace(gamma=False), whole, self.hyper, self.eta)
-        seed = np.random.SeedSequence(int(rng.integers(2**63)))
-        (chain,) = sample(steps, whole, [seed], warmup=self.start_sweeps, draws=0)
+        begin = Point(*steps.seeded(anchored_counts(csr, len(self.hyper.alpha), rng), rng))
+        advance = advancer(steps, whole, map_blocks, rng=rng)
+        last = deque(islice(iterate(advance, begin), self.start_sweeps), maxlen=1)
+        point, scale = last.pop().point, n_tokens / float(csr.sum(dtype=float))
         counts = np.zeros((blocks.shape[0], len(self.hyper.alpha)))
-        rows, components, tokens = steps.pairs(chain.last.local[0])
-        counts[rows, components] = tokens
+        rows, components, tokens = steps.pairs(point.local[0])
+        counts[rows, components] = tokens * scale
         local = [
             self.start_rows(b, self.hyper)._replace(
                 shape=(self.hyper.alpha + counts[b.rows]).astype(self.dtype)
             )
             for b in blocks
         ]
-        shape = (self.eta + chain.last.state.words).astype(self.dtype)
+        shape = (self.eta + scale * point.state.words).astype(self.dtype)
         return self.read_words(shape, self.hyper), local
 
     def start_rows(self, block: Block, hyper: Hyper) -> Rows:
@@ -182,7 +199,8 @@ class MeanFieldSteps:
 
     def local_step(self, block: Block, local: Rows, state: Words, rng: Any) -> tuple[Rows, Any]:
         """q(v) and q(l) for the rows of a block, and their share of the expected counts."""
-        for _ in range(self.inner - 1):
+        inner = 1 if self.first_only and state.cycle else self.inner
+        for _ in range(inner - 1):
             new, *_ = self.row_step(block, local, state, 0)
             settled = np.abs(new.shape - local.shape).max() < 1e-3
             local = new
@@ -220,7 +238,8 @@ class MeanFieldSteps:
     def global_step(self, stats: Statistics, state: Words, rng: Any) -> Words:
         """lambda_jk = eta + expected counts; the priors from the rows' means, where learnt."""
         hyper = self._learn(stats, state.hyper)
-        return self.read_words(self.eta + stats.words * state.factors, hyper)
+        new = self.read_words(self.eta + stats.words * state.factors, hyper)
+        return new._replace(cycle=state.cycle + 1)
 
     def _learn(self, stats: Statistics, hyper: Hyper) -> Hyper:
         alpha, beta = hyper
@@ -242,6 +261,7 @@ class MeanFieldSteps:
         """Shapes stay above a share of what they were, and above their prior's share."""
         shape = np.maximum(trial.state.shape, 0.3 * reference.state.shape)
         state = self.read_words(shape.astype(self.dtype), reference.state.hyper)
+        state = state._replace(cycle=reference.state.cycle)
         rows = [
             r._replace(shape=np.maximum(t.shape, 0.3 * r.shape).astype(self.dtype))
             for t, r in zip(trial.local, reference.local, strict=True)

@@ -72,7 +72,10 @@ def split_tokens(
         row = slice(start, end)
         content = crc32(data[row].tobytes(), crc32(values.indices[row].astype("<i4").tobytes()))
         rng = np.random.default_rng([seed, content])
-        first[row] += rng.binomial(np.floor(data[row]).astype(np.int64), 0.5)
+        # Beyond 2^53 a double cannot hold every half, and coins add nothing to its last digit.
+        whole = np.floor(np.minimum(data[row], 2.0**53))
+        coins = rng.binomial(whole.astype(np.int64), 0.5)
+        first[row] += np.where(data[row] <= 2.0**53, coins, data[row] / 2)
     halves = []
     for part in (first, data - first):
         half = sparse.csr_array((part, values.indices.copy(), values.indptr.copy()), values.shape)

@@ -6,6 +6,7 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy import sparse
 
 from falsezero.kernels.collapsed_gibbs import (
     gather_documents,
@@ -58,6 +59,35 @@ def unlike_rows(csr: Any, k: int, rng: np.random.Generator) -> np.ndarray:
         likeness = (roots @ roots[[chosen[-1]]].T).toarray().ravel()
         unlike = np.minimum(unlike, np.maximum(1 - likeness, 0))
     return drawn[chosen]
+
+
+def anchored_counts(csr: Any, k: int, rng: np.random.Generator) -> Any:
+    """Words that occur beside k anchor words, k x words: a first guess at the components.
+
+    An anchor is a word of few components. Words that occur together with others like an anchor are
+    mixtures of anchors, so anchors are the corners of what words co-occur with; they are found one
+    by one, each the furthest from the span of those before (Arora et al., 2013), in a random
+    projection. The company of rare words is mostly chance and lies far out for no reason, so it is
+    drawn towards the mean, and words of very few rows are no candidates.
+    """
+    n_rows, n_words = csr.shape
+    counts = sparse.csr_array(csr, dtype=float)
+    lengths = np.maximum(np.asarray(counts.sum(axis=1)), 1e-300)
+    shares = sparse.csr_array(counts.multiply(1 / lengths[:, None]))
+    rows_with = np.bincount(csr.indices, minlength=n_words)
+    enough = min(max(5.0, 0.01 * n_rows), np.sort(rows_with)[-min(n_words, 4 * k)])
+    able = np.flatnonzero(rows_with >= max(enough, 1))
+    company = (counts.T @ (shares @ rng.standard_normal((n_words, max(2 * k, 100)))))[able]
+    size = np.asarray(counts.sum(axis=0))[able, None]
+    company = company / size - company.sum(axis=0) / size.sum()
+    company *= np.sqrt(size / (size + np.median(size)))
+    chosen = []
+    for _ in range(k):
+        distance = (company**2).sum(axis=1)
+        chosen.append(int(np.argmax(distance)))
+        axis = company[chosen[-1]] / np.sqrt(max(distance[chosen[-1]], 1e-300))
+        company = company - np.outer(company @ axis, axis)
+    return sparse.csr_array(shares[:, able[chosen]].T @ counts)
 
 
 class RowLists(NamedTuple):

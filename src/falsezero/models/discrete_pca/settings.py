@@ -1,0 +1,85 @@
+"""Settings of Discrete PCA that need a second look: counts, lengths of fits, threads."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+from joblib import effective_n_jobs
+
+_LENGTHS = {
+    True: ("max_iter", "tol", "inner_iter", "inner_cycles"),
+    False: ("warmup", "draws", "thin", "n_shards"),
+}
+"""What has no effect on samplers, and on mean field and EM."""
+
+_COUNTABLE = 2.0**53
+"""Whole numbers beyond which a double skips some."""
+
+_MOST_TOKENS = 10**9
+"""Tokens that collapsed samplers can hold: each is kept with its component."""
+
+
+def check_counts(data: np.ndarray, name: str, sampler: str | None) -> None:
+    """Refuse counts that cannot be used, or not by the `sampler` asked for (None: no sampler)."""
+    if np.isnan(data).any():
+        raise ValueError(
+            f"Input contains NaN: {name} has no use for cells not observed (a multinomial "
+            "count without one of its cells is no multinomial); drop their rows or columns."
+        )
+    if sampler is None:
+        return
+    part = data != np.floor(data)
+    if part.any():
+        raise ValueError(
+            f'{name} needs whole counts for inference="{sampler}", but found {data[part][0]:g}; '
+            'round them, or choose inference="em".'
+        )
+    total = float(data.sum(dtype=float))
+    if total > _COUNTABLE:
+        raise ValueError(
+            f'{name} needs counts that add up to at most 2^53 for inference="{sampler}", since a '
+            f"double cannot count further, but found {total:.3g}; scale them down, or choose "
+            'inference="em".'
+        )
+    if sampler == "collapsed_gibbs" and total > _MOST_TOKENS:
+        raise ValueError(
+            f'inference="collapsed_gibbs" draws the component of every single token and takes at '
+            f'most {_MOST_TOKENS:.0e} of them, but found {total:.3g}; choose inference="gibbs" or '
+            '"em", whose cost does not grow with the counts.'
+        )
+
+
+def n_shards_of(model: Any) -> int:
+    """Shards of the collapsed sampler: as asked for, or one for each thread."""
+    return effective_n_jobs(model.n_jobs) if model.n_shards is None else model.n_shards
+
+
+def warn_of_no_effect(model: Any) -> None:
+    """Say which settings were changed that the inference asked for does not look at."""
+    sampler = model.inference in ("gibbs", "collapsed_gibbs")
+    defaults = {p.name: p.default for p in _parameters(model)}
+    changed = [n for n in _LENGTHS[sampler] if getattr(model, n) != defaults[n]]
+    length = "warmup + draws x thin sweeps" if sampler else "max_iter and tol"
+    if changed:
+        warnings.warn(
+            f'{", ".join(changed)} has no effect on inference="{model.inference}", whose length '
+            f"is set by {length}.",
+            UserWarning,
+            stacklevel=4,
+        )
+    idle = model.n_shards == 1 and effective_n_jobs(model.n_jobs) > 1
+    if model.inference == "collapsed_gibbs" and model.collapse == "all" and idle:
+        warnings.warn(
+            f"n_jobs={model.n_jobs} has no effect with n_shards=1: one shard is sampled by one "
+            "thread; leave n_shards=None for one shard a thread.",
+            UserWarning,
+            stacklevel=4,
+        )
+
+
+def _parameters(model: Any) -> list[Any]:
+    from inspect import signature
+
+    return list(signature(type(model).__init__).parameters.values())
