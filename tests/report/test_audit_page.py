@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 import falsezero as fz
-from falsezero.report.elements import content_security_policy, data_table, probability
+from falsezero.explorer.policy import content_security_policy
+from falsezero.report.elements import Column, data_table, probability
 
 mpl.use("Agg")
 
@@ -92,7 +93,5 @@ def test_probabilities_never_claim_certainty() -> None:
 
 
 def test_only_long_tables_scroll_within_themselves() -> None:
-    from falsezero.report.elements import Column
-
     assert 'class="scroll"' in data_table([Column("n", range(25), "number")])
     assert 'class="scroll long"' in data_table([Column("n", range(26), "number")])

@@ -18,6 +18,7 @@ from falsezero.explorer.cells import code_cells
 from falsezero.explorer.doubts import doubted_cells, encode_doubt_corrections
 from falsezero.explorer.links import Factors, factors_of
 from falsezero.explorer.packing import Bundle, Precision, dequantise, pack, quantise
+from falsezero.explorer.policy import content_security_policy
 from falsezero.plot._images import check_image_shape
 from falsezero.plot._kinds import keep_of, kinds_of
 
@@ -106,8 +107,13 @@ def explorer_html(
 
 
 def _fill(title: str, payload: str) -> str:
-    return string.Template(_file("template.html")).substitute(
-        title=html.escape(title), unpack=_script("unpack.js"), payload=payload
+    template, unpack = string.Template(_file("template.html")), _script("unpack.js")
+    own = template.substitute(unpack=unpack, title="", payload="", policy="")
+    return template.substitute(
+        unpack=unpack,
+        title=html.escape(title),
+        payload=payload,
+        policy=content_security_policy([own]),
     )
 
 

@@ -23,7 +23,7 @@ from falsezero.report.elements import (
     paragraphs,
 )
 
-__all__ = ["audit_sections", "page_title", "write_audit_page"]
+__all__ = ["audit_sections", "page_title", "subtitle", "write_audit_page"]
 
 _LISTED = 300
 _MOST_DOWNLOADED = 20_000
@@ -38,6 +38,9 @@ _ASSUMPTIONS = (
     "The trial hides finds at random, or more of them in some rows. It shows how well lost finds "
     "are ranked. It cannot show how many were lost: that no zero at all is false would give the "
     "same table.",
+    "Every zero counts as looked for and not found, except cells marked as not observed. Mark the "
+    "pairs that nobody looked at: leave those cells empty, or name the pairs that were looked at "
+    "(`surveyed=`, `--surveyed`).",
 )
 
 
@@ -49,7 +52,7 @@ def write_audit_page(audit: Audit, path: Any, *, title: str | None = None) -> Pa
     links += (("sides", "Rows and columns"), ("basis", "What this rests on"))
     nav = "".join(f'<a href="#{name}">{text}</a>' for name, text in links)
     body = (
-        f"<main>\n<h1>{html.escape(title)}</h1>\n{_subtitle(audit)}\n"
+        f"<main>\n<h1>{html.escape(title)}</h1>\n{subtitle(audit)}\n"
         f'<nav aria-label="Sections">{nav}</nav>\n{audit_sections(audit)}\n</main>'
     )
     write_atomically(target, document(title, body).encode())
@@ -61,13 +64,14 @@ def page_title(audit: Audit) -> str:
     return f"Which zeros are real? {audit.table.name or ''}".strip()
 
 
-def audit_sections(audit: Audit) -> str:
-    """The sections of an audit: answer, zeros, table, trial, rows and columns, ones, basis."""
+def audit_sections(audit: Audit, *, inside: str = "") -> str:
+    """Sections of a page: answer, zeros, table, trial, rows and columns, ones, `inside`, basis."""
     parts = [_answer(audit), _zeros(audit), _map(audit), _trial(audit), _sides(audit)]
-    return "\n".join([*parts, _ones(audit), _basis(audit)])
+    return "\n".join([*parts, _ones(audit), inside, _basis(audit)])
 
 
-def _subtitle(audit: Audit) -> str:
+def subtitle(audit: Audit) -> str:
+    """The size of the table, in one line."""
     table = audit.table
     rows, columns = table.shape
     said = f"{rows:,} rows × {columns:,} columns, {table.n_ones:,} ones"

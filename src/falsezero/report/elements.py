@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import hashlib
 import html
 import io
 import re
@@ -11,6 +10,8 @@ import warnings
 from collections.abc import Iterable, Sequence
 from importlib import resources
 from typing import Any, NamedTuple
+
+from falsezero.explorer.policy import content_security_policy
 
 __all__ = [
     "Column",
@@ -26,8 +27,6 @@ __all__ = [
 
 _LONG = 25
 """Lines beyond which a table scrolls within itself."""
-
-_SCRIPT = re.compile(r"<script(?P<attributes>[^>]*)>(?P<code>.*?)</script>", re.DOTALL)
 
 
 class Column(NamedTuple):
@@ -138,26 +137,6 @@ def document(title: str, body: str, *, inner_pages: Sequence[str] = ()) -> str:
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         f"<title>{html.escape(title)}</title>\n<style>\n{_file('page.css')}</style>\n</head>\n"
         f"<body>\n{body}\n{script}\n</body>\n</html>\n"
-    )
-
-
-def content_security_policy(pages: Iterable[str]) -> str:
-    """A policy under which nothing is loaded and only the scripts of these pages run.
-
-    Scripts are named by their hashes; 'strict-dynamic' lets them add scripts of their own.
-
-    >>> content_security_policy(["<script>1</script>"]).split("; ")[0]
-    "default-src 'none'"
-    """
-    hashes = " ".join(
-        f"'sha256-{base64.b64encode(hashlib.sha256(match['code'].encode()).digest()).decode()}'"
-        for page in pages
-        for match in _SCRIPT.finditer(page)
-        if "text/plain" not in match["attributes"]
-    )
-    return (
-        "default-src 'none'; img-src data:; style-src 'unsafe-inline'; "
-        f"script-src 'strict-dynamic' {hashes}; base-uri 'none'; form-action 'none'"
     )
 
 

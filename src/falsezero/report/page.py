@@ -1,16 +1,8 @@
-"""A table -> one HTML report for a domain scientist, with the explorer inside."""
+"""A table -> one HTML report: the audit first, then a look inside one model, then the explorer."""
 
 from __future__ import annotations
 
-import base64
 import html
-import io
-import re
-import string
-import warnings
-from collections import Counter
-from collections.abc import Iterable
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -18,34 +10,36 @@ import numpy as np
 from sklearn.base import clone
 
 from falsezero.analysis.selection import numbers_of, too_many
+from falsezero.audit import audit
 from falsezero.data.output import check_target, write_atomically
 from falsezero.data.read import as_table
 from falsezero.data.table import Table
-from falsezero.data.tidy import Tidy
 from falsezero.explorer.page import explorer_html
 from falsezero.models.convex.aspect_bernoulli import AspectBernoulli
 from falsezero.plot import (
     ComponentBarsDisplay,
     ComponentImagesDisplay,
     ModelChoiceDisplay,
-    OrderedTableDisplay,
     PhantomWeightDisplay,
 )
-from falsezero.plot._canvas import shorten
 from falsezero.plot._images import check_image_shape
+from falsezero.report.audit_page import audit_sections, page_title, subtitle
+from falsezero.report.elements import bullet_list, document, figure, inline
 from falsezero.report.study import Study, study
-from falsezero.report.words import answers, assumptions, count, distrust, percent, varied
+from falsezero.report.words import count, distrust, make_up
 
 __all__ = ["write_report"]
 
-_LISTED = 40
-_A_COLUMN = 4
-_SURE = 0.999
-"""No fit of a table makes a cell certain, whatever rounding says."""
-
 _MOST_EXPLORED = 10_000_000
-_MOST_DRAWN = 4_000_000
-"""Cells that the explorer, and the picture of the table, can hold; of more, rows are picked."""
+"""Cells that the explorer can hold; of more, rows are picked."""
+
+_SECTIONS = {
+    "zeros": "Surprising zeros",
+    "trial": "The trial",
+    "inside": "Look inside",
+    "basis": "What this rests on",
+    "explorer": "Explorer",
+}
 
 
 def write_report(
@@ -62,7 +56,7 @@ def write_report(
     n_jobs: int | None = None,
     verbose: int = 0,
 ) -> Path:
-    """Write a report on a table: what it consists of, which zeros to doubt, what to distrust.
+    """Write a report on a table: its audit, what one model makes of it, and the explorer.
 
     Parameters
     ----------
@@ -110,8 +104,9 @@ def write_report(
         n_jobs=n_jobs,
         verbose=verbose,
     )
-    title = title or f"Which zeros are real? {labelled.name or ''}".strip()
-    write_atomically(target, _html(found, title, image_shape).encode())
+    answer = audit(labelled, random_state=random_state, verbose=verbose)
+    page = _html(answer, found, title or page_title(answer), image_shape)
+    write_atomically(target, page.encode())
     return target
 
 
@@ -139,27 +134,40 @@ def _candidates(table: Table) -> range:
     return range(2, min(8, max(2, min(table.shape) // 3)) + 1)
 
 
-def _html(found: Study, title: str, image_shape: tuple[int, int] | None) -> str:
-    template = resources.files("falsezero.report").joinpath("template.html").read_text("utf-8")
+def _html(answer: Any, found: Study, title: str, image_shape: tuple[int, int] | None) -> str:
     sample = _some_rows(found.table, _MOST_EXPLORED)
     explorer = explorer_html(found.model, sample, title=title, image_shape=image_shape)
-    frame = f'<iframe title="Explorer" srcdoc="{html.escape(explorer)}"></iframe>'
-    if sample is not found.table:
-        frame = f"<p>The explorer holds {count(len(sample), 'row')} of them.</p>{frame}"
+    nav = "".join(f'<a href="#{name}">{text}</a>' for name, text in _SECTIONS.items())
+    body = (
+        f"<main>\n<h1>{html.escape(title)}</h1>\n{subtitle(answer)}\n"
+        f'<nav aria-label="Sections">{nav}</nav>\n'
+        f"{audit_sections(answer, inside=_inside(found, image_shape))}\n</main>\n"
+        f"{_explorer(explorer, found.table, sample)}"
+    )
+    return document(title, body, inner_pages=[explorer])
+
+
+def _explorer(page: str, table: Table, sample: Table) -> str:
+    """The explorer in a frame, at the page's full width."""
+    part = "" if sample is table else f" It holds {count(len(sample), 'row')} of the table."
+    return (
+        '<section id="explorer" class="wide" aria-label="Explorer"><h2>Explorer</h2>'
+        "<p>Move a slider to take a component out or bring it back, and watch the table follow. "
+        f"Click a cell to learn which components speak for it.{part}</p>"
+        f'<iframe title="Explorer" srcdoc="{html.escape(page)}"></iframe></section>'
+    )
+
+
+def _inside(found: Study, image_shape: tuple[int, int] | None) -> str:
+    """What one model makes of the table."""
     parts = [
-        _questions(answers(found)),
-        _absences(found),
-        _presences(found),
-        '<h2 id="distrust">What to distrust</h2>' + _list(distrust(found)),
+        f'<h2 id="inside">Look inside</h2><p>{inline(make_up(found))}</p>',
         _components(found, image_shape),
         _noise(found),
-        _ordered(found),
         _choice(found),
-        '<h2 id="assumptions">What this rests on</h2>' + _list(assumptions(found)),
+        "<h3>What to distrust in it</h3>" + bullet_list(distrust(found)),
     ]
-    return string.Template(template).substitute(
-        title=html.escape(title), body="\n".join(parts), explorer=frame
-    )
+    return "\n".join(parts)
 
 
 def _some_rows(table: Table, most_cells: int) -> Table:
@@ -185,14 +193,13 @@ def _choice(found: Study) -> str:
         better, near = "higher is better", "Where the error bars overlap, neighbours are as good:"
     text = (
         f"{held_out} {count(best, 'component')} did best. More than needed follow chance; fewer "
-        f"blur what is different. {near} ask for one of them with `-k` and see whether the "
-        "doubtful zeros stay the same."
+        f"blur what is different. {near} ask for one of them with `-k`."
     )
-    picture = _figure(
+    picture = figure(
         ModelChoiceDisplay.from_selection(found.selection),
         f"How well each number of components did ({better}); the choice, {best}, is ringed.",
     )
-    return f"<h2>How many components</h2><p>{_text(text)}</p>{picture}"
+    return f"<h3>How many components</h3><p>{inline(text)}</p>{picture}"
 
 
 def _components(found: Study, image_shape: tuple[int, int] | None) -> str:
@@ -208,24 +215,7 @@ def _components(found: Study, image_shape: tuple[int, int] | None) -> str:
             "Each component as an image, dark where it makes a one. Weight: the share of all cells "
             "that it is behind. Noise is framed."
         )
-    return f"<h2>The components</h2>{_figure(display, text)}"
-
-
-def _ordered(found: Study) -> str:
-    sample = _some_rows(found.table, _MOST_DRAWN)
-    display = OrderedTableDisplay.from_estimator(found.model, sample)
-    part = "" if sample is found.table else f" ({count(len(sample), 'row')} of it)"
-    doubted = (
-        "Orange: zeros where a one is expected; purple: ones that are not expected"
-        if len(found.phantoms.content) < len(found.phantoms.kinds)
-        else "No component is noise here, so the coloured cells are exceptions, not doubtful"
-    )
-    text = (
-        f"The table{part} with rows and columns sorted by their strongest component: as recorded, "
-        f"as the components expect it without noise, and that rounded. {doubted}. A one that is "
-        "not expected is most often a rare find."
-    )
-    return f"<h2>The table, sorted</h2>{_figure(display, text)}"
+    return figure(display, text)
 
 
 def _noise(found: Study) -> str:
@@ -241,109 +231,4 @@ def _noise(found: Study) -> str:
         f"it. One dot a row; the correlation is {said}. Near \N{MINUS SIGN}1 speaks for omissions, "
         "near 0 against."
     )
-    return f"<h2>Is it noise?</h2>{_figure(display, text)}"
-
-
-def _absences(found: Study) -> str:
-    head = '<h2 id="doubtful">Doubtful zeros</h2>'
-    if not found.absences:
-        return f"{head}<p>No zero is more probably an omission than true.</p>"
-    total, fits = len(found.absences), len(found.as_good)
-    shown = found.absences.take(varied(found.absences["column"], _A_COLUMN, _LISTED))
-    text = (
-        f"{count(total, 'zero is', 'zeros are')} more probably an omission than true"
-        f"{f'; the most doubtful, at most {_A_COLUMN} a column' if total > len(shown) else ''}. "
-        "<b>Probability</b>: how probable it is that the zero is wrong, because noise made it and "
-        "the rest of its row speaks for a one. "
-        "<b>Because of</b>: the component that expects the one"
-        f"{'' if _is_numbered(found.table) else ', with its strongest columns'}."
-    )
-    votes = None
-    if fits > 1:
-        votes = [f"{v} of {fits}" for v in shown["votes"].tolist()]
-        text += (
-            f" <b>Votes</b>: of {fits} fits that describe the table equally well, how many doubt "
-            "this zero."
-        )
-    return f"{head}<p>{text}</p>{_doubt_table(found, shown, votes)}{_most_missed(found)}"
-
-
-def _most_missed(found: Study) -> str:
-    """Where doubts gather: the columns with most doubtful zeros, beside what was recorded."""
-    doubted = Counter(found.absences["column"].tolist()).most_common(10)
-    ones = np.asarray((found.table.values == 1).sum(axis=0)).ravel()
-    recorded = dict(zip(found.table.columns.tolist(), ones.tolist(), strict=True))
-    rows = [(column, recorded[column], n) for column, n in doubted]
-    names = ("Column", "Ones recorded", "Zeros doubted")
-    return f"<h3>Columns with most doubtful zeros</h3>{_table(names, rows)}"
-
-
-def _presences(found: Study) -> str:
-    if not len(found.phantoms.black) or not found.presences:
-        return ""
-    shown = found.presences.head(_LISTED // 2)
-    text = f"{count(len(found.presences), 'one')} would rather be zeros; the first of them:"
-    return f"<h2>Doubtful ones</h2><p>{text}</p>{_doubt_table(found, shown, None)}"
-
-
-def _doubt_table(found: Study, shown: Tidy, votes: list[str] | None) -> str:
-    columns: list[tuple[str, Any]] = [("Row", shown["row"]), ("Column", shown["column"])]
-    columns.append(("Probability", [percent(min(p, _SURE)) for p in shown["probability"].tolist()]))
-    columns.append(("Because of", [_cause(found, text) for text in shown["causes"].tolist()]))
-    if votes is not None:
-        columns.append(("Votes", votes))
-    names = [name for name, _ in columns]
-    return _table(names, zip(*[values for _, values in columns], strict=True))
-
-
-def _table(names: Iterable[str], rows: Iterable[Iterable[Any]]) -> str:
-    head = "".join(f'<th scope="col">{name}</th>' for name in names)
-    body = "".join(
-        "<tr>" + "".join(f"<td>{html.escape(str(cell))}</td>" for cell in row) + "</tr>"
-        for row in rows
-    )
-    table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
-    return f'<div class="scroll">{table}</div>'
-
-
-def _cause(found: Study, text: str) -> str:
-    """The first cause of a cell, with what its component is about."""
-    number, _, _ = text.partition(" ")
-    if not number:
-        return ""
-    k = int(number)
-    if _is_numbered(found.table):
-        return f"component {k + 1}"
-    best = np.argsort(-found.model.components_[k], kind="stable")[:3]
-    return f"component {k + 1}: {', '.join(shorten(found.table.columns[i], 32) for i in best)}"
-
-
-def _is_numbered(table: Table) -> bool:
-    return table.columns.dtype.kind in "iu"
-
-
-def _questions(said: dict[str, str]) -> str:
-    pairs = "".join(f"<dt>{_text(q)}</dt><dd>{_text(a)}</dd>" for q, a in said.items())
-    return f'<dl class="answer">{pairs}</dl>'
-
-
-def _text(line: str) -> str:
-    """Plain text as HTML; what stands between backticks is to be typed."""
-    return re.sub(r"`([^`]*)`", r"<code>\1</code>", html.escape(line))
-
-
-def _list(lines: list[str]) -> str:
-    return "<ul>" + "".join(f"<li>{_text(line)}</li>" for line in lines) + "</ul>"
-
-
-def _figure(display: Any, caption: str) -> str:
-    stream = io.BytesIO()
-    with warnings.catch_warnings():
-        # A script that the picture's font lacks shows as boxes there, and as itself all around.
-        warnings.filterwarnings("ignore", "Glyph .* missing")
-        display.figure_.savefig(stream, format="png", dpi=110)
-    display.close()
-    data = base64.b64encode(stream.getvalue()).decode()
-    text = html.escape(caption)
-    image = f'<img alt="{text}" src="data:image/png;base64,{data}">'
-    return f"<figure>{image}<figcaption>{text}</figcaption></figure>"
+    return f"<h3>Is it noise?</h3>{figure(display, text)}"

@@ -1,9 +1,8 @@
-"""What a report needs to know: the choice of model, its restarts, its noise, its doubts."""
+"""What a look inside needs to know: the choice of model, its restarts and its noise."""
 
 from __future__ import annotations
 
 import warnings
-from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,11 +11,9 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
-from falsezero.analysis.gaps import false_absences, false_presences
 from falsezero.analysis.noise import Phantoms, find_phantoms
 from falsezero.analysis.selection import Selection, select
 from falsezero.data.table import Table
-from falsezero.data.tidy import Tidy
 
 __all__ = ["Study", "study"]
 
@@ -29,15 +26,13 @@ NEAR = 1.5
 
 @dataclass(frozen=True)
 class Study:
-    """A table, the model chosen for it, and how far both can be trusted."""
+    """A table, the model chosen for it, and how far it can be trusted."""
 
     table: Table
     selection: Selection | None
     restarts: list[Any]
     """Fitted models from different random starts, best first."""
     phantoms: Phantoms
-    absences: Tidy
-    presences: Tidy
 
     @property
     def model(self) -> Any:
@@ -58,12 +53,6 @@ class Study:
         for rate in (found.one_rate, found.zero_rate):
             near |= (rate > found.threshold / NEAR) & (rate < found.threshold * NEAR)
         return np.flatnonzero(near)
-
-    @property
-    def agreement(self) -> float:
-        """Share of the doubtful zeros that the other restarts of the same quality doubt too."""
-        votes, others = self.absences["votes"], len(self.as_good) - 1
-        return float((votes - 1).mean() / others) if len(votes) and others else float("nan")
 
 
 def study(
@@ -94,13 +83,7 @@ def study(
     best = n_components[0] if choice is None else choice.best
     chosen = clone(model).set_params(n_components=best, verbose=verbose)
     restarts = _restarts(chosen, table, n_init, random_state)
-    phantoms = find_phantoms(restarts[0])
-    absences, presences = _doubts(restarts[0], table)
-    found = Study(table, choice, restarts, phantoms, absences, presences)
-    votes = _votes(found.as_good, table)
-    counted = [votes[cell] for cell in _cells(absences)]
-    voted = Tidy({**dict(absences), "votes": np.array(counted, dtype=int)})
-    return Study(table, choice, restarts, phantoms, voted, presences)
+    return Study(table, choice, restarts, find_phantoms(restarts[0]))
 
 
 def _restarts(model: Any, table: Table, n_init: int, random_state: Any) -> list[Any]:
@@ -112,20 +95,3 @@ def _restarts(model: Any, table: Table, n_init: int, random_state: Any) -> list[
         for seed in seeds.tolist():
             fits.append(clone(model).set_params(n_init=1, random_state=seed).fit(table))
     return sorted(fits, key=lambda fit: -fit.objective_)
-
-
-def _doubts(model: Any, table: Table) -> tuple[Tidy, Tidy]:
-    """Doubtful zeros and ones; none where every component is noise, or no component is."""
-    keep = find_phantoms(model).keep
-    if not keep.any():
-        keep = np.ones(len(keep))
-    return false_absences(model, table, keep=keep), false_presences(model, table, keep=keep)
-
-
-def _cells(doubts: Tidy) -> list[tuple[Any, Any]]:
-    return list(zip(doubts["row"].tolist(), doubts["column"].tolist(), strict=True))
-
-
-def _votes(models: list[Any], table: Table) -> Counter[tuple[Any, Any]]:
-    """In how many fits each zero is doubtful."""
-    return Counter(cell for model in models for cell in _cells(_doubts(model, table)[0]))
