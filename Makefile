@@ -4,7 +4,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: demo test test-all lint types docs bench bench-quick clean
+OLDEST := .venv-oldest
+
+.PHONY: demo test test-oldest lint types docs bench bench-quick clean
 
 $(STAMP): pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -17,6 +19,15 @@ demo: $(STAMP)
 
 test: $(STAMP)
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -q -n auto
+
+# The lowest versions that pyproject.toml allows. scikit-learn 1.6 checks estimators with the array
+# API, which scipy has to be asked for.
+test-oldest:
+	$(PYTHON) -m venv $(OLDEST)
+	$(OLDEST)/bin/python -m pip install --quiet --upgrade pip
+	$(OLDEST)/bin/python tools/lowest_versions.py > $(OLDEST)/constraints.txt
+	$(OLDEST)/bin/python -m pip install --quiet --constraint $(OLDEST)/constraints.txt --editable '.[dev]'
+	SCIPY_ARRAY_API=1 OPENBLAS_NUM_THREADS=1 $(OLDEST)/bin/python -m pytest -q -n auto
 
 lint: $(STAMP)
 	$(BIN)/ruff check .
@@ -37,4 +48,4 @@ bench-quick: $(STAMP)
 	$(BIN)/python -m benchmarks --quick
 
 clean:
-	rm -rf $(VENV) build dist demo-output docs/_build docs/api/generated .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(OLDEST) build dist demo-output docs/_build docs/api/generated .pytest_cache .mypy_cache .ruff_cache .hypothesis

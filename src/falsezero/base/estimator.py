@@ -9,10 +9,9 @@ from typing import Any
 
 import joblib
 import numpy as np
-from sklearn.base import _fit_context
-from sklearn.utils._param_validation import Interval, StrOptions
 
 from falsezero.backends import workers
+from falsezero.base._sklearn import Interval, StrOptions, fit_context
 from falsezero.base.factor_model import FactorModel, checked_keep, spawn_seeds
 from falsezero.data.blocks import Blocks
 from falsezero.inference.checkpoint import Checkpoint, fingerprint_of
@@ -75,7 +74,7 @@ class OptimisedModel(FactorModel):
 
     # -- fitting --------------------------------------------------------------------------------
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any = None) -> Any:
         """Learn the components from a table.
 

@@ -10,13 +10,9 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils._set_output import _get_output_config
-from sklearn.utils.validation import (
-    _check_feature_names,
-    _check_n_features,
-    check_is_fitted,
-)
+from sklearn.utils.validation import check_is_fitted
 
+from falsezero.base._sklearn import check_feature_names, check_n_features, get_output_config
 from falsezero.base.capabilities import Capabilities
 from falsezero.base.links import LINKS
 from falsezero.data.blocks import Block, Blocks
@@ -226,8 +222,8 @@ class FactorModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
             check_is_fitted(self)
         kind, binarize = self.capabilities.table, self.get_params().get("binarize")
         if isinstance(X, Shards) and self.capabilities.distributed:
-            _check_feature_names(self, X, reset=reset)
-            _check_n_features(self, X, reset=reset)
+            check_feature_names(self, X, reset=reset)
+            check_n_features(self, X, reset=reset)
             name = type(self).__name__
             return X.blocks(partial(check_values, kind=kind, binarize=binarize, name=name))
         values: Any = check_table(self, X, kind=kind, binarize=binarize, reset=reset)
@@ -246,7 +242,7 @@ class FactorModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
     def _row_table(self, weights: np.ndarray, X: Any) -> Any:
         """Row weights with the labels of a `Table`, as `set_output` asks for them."""
         table = self._labelled(weights, X, self.get_feature_names_out())
-        asked = _get_output_config("transform", self)["dense"]
+        asked = get_output_config("transform", self)["dense"]
         if not isinstance(table, Table) or asked == "default":
             return table
         # scikit-learn makes its containers of arrays and data frames, and knows nothing of tables.

@@ -10,9 +10,10 @@ import numpy as np
 from scipy import sparse
 from scipy.optimize import minimize
 from scipy.special import expit
-from sklearn.base import BaseEstimator, _fit_context
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from falsezero.base._sklearn import fit_context
 from falsezero.base.capabilities import Capabilities
 from falsezero.data.blocks import Block, Blocks
 from falsezero.data.table import Table
@@ -113,7 +114,7 @@ class CellScorer(BaseEstimator):
     def _scoring(self) -> Scoring:
         """The function that scores every cell of a block."""
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any = None) -> Any:
         """Learn from a table.
 

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 from scipy.special import expit
-from sklearn.base import BaseEstimator, _fit_context
-from sklearn.utils._param_validation import Interval
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from falsezero.base._sklearn import Interval, fit_context
 from falsezero.base.estimator import spawn_seeds
 from falsezero.data.blocks import Block, Blocks
 from falsezero.data.table import Table
@@ -142,7 +142,7 @@ class StackedAverage(BaseEstimator):
         self.random_state = random_state
         self.verbose = verbose
 
-    @_fit_context(prefer_skip_nested_validation=False)
+    @fit_context(prefer_skip_nested_validation=False)
     def fit(self, X: Any, y: Any = None) -> Any:
         """Hide finds, learn the weights, fit the members to the whole table.
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.utils._param_validation import StrOptions
 
+from falsezero.base._sklearn import StrOptions
 from falsezero.base.capabilities import Capabilities, TableKind
 from falsezero.base.scorer import CellScorer, Scoring
 from falsezero.data.blocks import Block, Blocks

@@ -5,8 +5,8 @@ from __future__ import annotations
 from numbers import Integral, Real
 
 import numpy as np
-from sklearn.utils._param_validation import Interval
 
+from falsezero.base._sklearn import Interval
 from falsezero.base.scorer import CellScorer, Scoring
 from falsezero.data.blocks import Block, Blocks
 from falsezero.models.baselines.pairs import as_dense, count_pairs, divided

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 from scipy import linalg
-from sklearn.utils._param_validation import Interval
 
+from falsezero.base._sklearn import Interval
 from falsezero.base.scorer import CellScorer, Scoring
 from falsezero.data.blocks import Block, Blocks
 from falsezero.models.baselines.pairs import as_dense

@@ -11,9 +11,9 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-from sklearn.base import _fit_context
 from sklearn.exceptions import ConvergenceWarning
 
+from falsezero.base._sklearn import fit_context
 from falsezero.base.capabilities import Capabilities
 from falsezero.base.estimator import Interval, StrOptions
 from falsezero.data.blocks import Blocks
@@ -194,7 +194,7 @@ class BinaryMatrixFactorization(PosteriorAnswers):
 
     # -- fitting --------------------------------------------------------------------------------
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any = None) -> BinaryMatrixFactorization:
         """Sample features of rows and columns from a table.
 

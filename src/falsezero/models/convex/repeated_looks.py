@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 from scipy.special import logsumexp
-from sklearn.utils.validation import _check_n_features, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
+from falsezero.base._sklearn import check_n_features
 from falsezero.base.capabilities import Capabilities
 from falsezero.base.estimator import Interval, OptimisedModel, StrOptions, spawn_seeds
 from falsezero.data.blocks import Blocks
@@ -194,7 +195,7 @@ class RepeatedLooks(LookAnswers, OptimisedModel):
             named = looks.look(looks.looks[0]) if isinstance(X, Looks) else None
             if named is None:
                 width = np.zeros((1, looks.shape[2]))
-                _check_n_features(self, width, reset=reset)
+                check_n_features(self, width, reset=reset)
             else:
                 check_table(self, named.select(rows=[0]), kind="count", reset=reset)
             return looks, np.dtype(float)

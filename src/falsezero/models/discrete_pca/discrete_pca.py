@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import _fit_context
 
 from falsezero.backends import workers
+from falsezero.base._sklearn import fit_context
 from falsezero.base.estimator import Interval, StrOptions, spawn_seeds
 from falsezero.data.blocks import Blocks
 from falsezero.data.validate import check_table
@@ -366,7 +366,7 @@ class DiscretePCA(CountModel):
             self.__dict__.pop("chains_", None)
             self.word_shape_, self.n_batches_ = fit.state.shape[:, order], 0
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def partial_fit(self, X: Any, y: Any = None) -> Any:
         """Learn from one batch of rows: stochastic mean field (Hoffman, Blei and Bach, 2010) or EM.
 
