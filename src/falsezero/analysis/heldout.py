@@ -15,7 +15,6 @@ rows
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -151,19 +150,20 @@ def _mask(positions: np.ndarray, table: Table) -> np.ndarray:
 
 
 def _expected(model: Any, hidden: HiddenCells) -> np.ndarray:
-    """What the model expects of the hidden cells, a few rows of the table at a time."""
+    """What the model expects of the hidden cells, without the other cells where it can."""
+    table, cells = hidden.table, (hidden.rows, hidden.columns)
+    if capabilities_of(model).link is None:
+        return _reconstructed(model, hidden)
+    weights = np.concatenate([part for _, part in model.weights_by_block(table)])
+    return np.asarray(model._expected_cells(weights, *cells))
+
+
+def _reconstructed(model: Any, hidden: HiddenCells) -> np.ndarray:
+    """The same by `reconstruct`, a few rows of the table at a time."""
     n_rows, n_columns = hidden.table.shape
-    expect, step, found = _by_rows(model, hidden.table), max(1, AT_A_TIME // n_columns), []
+    step, found = max(1, AT_A_TIME // n_columns), []
     for start in range(0, n_rows, step):
         inside = slice(*np.searchsorted(hidden.rows, [start, start + step]))
-        cells = hidden.rows[inside] - start, hidden.columns[inside]
-        found.append(expect(slice(start, start + step))[cells])
+        some = np.asarray(model.reconstruct(hidden.table.select(rows=slice(start, start + step))))
+        found.append(some[hidden.rows[inside] - start, hidden.columns[inside]])
     return np.concatenate(found)
-
-
-def _by_rows(model: Any, table: Table) -> Callable[[slice], np.ndarray]:
-    """What the model expects of some rows of the table."""
-    if capabilities_of(model).link is None:
-        return lambda rows: np.asarray(model.reconstruct(table.select(rows=rows)))
-    weights = np.concatenate([part for _, part in model.weights_by_block(table)])
-    return lambda rows: np.asarray(model._expected(weights[rows]))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -9,9 +11,15 @@ from scipy.special import logsumexp
 from sklearn.utils.validation import check_is_fitted
 
 from falsezero.base.estimator import spawn_seeds
+from falsezero.data.blocks import Block
 
 _ATOMS = 2000
 _FLOOR = 1e-12
+_CELLS_AT_A_TIME = 4_000_000
+_CELLS_KEPT = 20_000_000
+"""Logarithms of so many cells of atoms are kept; of more they are worked out again as needed."""
+
+_ROWS_AT_A_TIME = 4096
 
 
 class EmpiricalBayes:
@@ -25,17 +33,25 @@ class EmpiricalBayes:
         between numbers of components. Cells not observed are left out.
         """
         blocks = self._blocks(X, reset=False)
-        atoms = self._expected(self._atoms())
-        log_one = np.log(np.maximum(atoms, _FLOOR))
-        log_zero = np.log(np.maximum(1 - atoms, _FLOOR))
-        contrast, base = log_one - log_zero, log_zero.sum(axis=1)
-        scores = []
-        for block in blocks:
-            log_p = np.asarray(block.values @ contrast.T) + base
-            if block.missing is not None:
-                log_p -= np.asarray(block.missing.astype(float) @ log_zero.T)
-            scores.append(logsumexp(log_p, axis=1) - np.log(len(atoms)))
-        return np.concatenate(scores)
+        atoms, n_columns = self._atoms(), blocks.shape[1]
+        step = max(1, _CELLS_AT_A_TIME // len(atoms))
+        slices = [(i, min(i + step, n_columns)) for i in range(0, n_columns, step)]
+        logs: Any = partial(self._logs, atoms)
+        if len(atoms) * n_columns <= _CELLS_KEPT:
+            logs = cache(logs)
+        base = sum(logs(*some)[1].sum(axis=1) for some in slices)
+        scores = [
+            logsumexp(base + _contrast(block, rows, logs, slices), axis=1)
+            for block in blocks
+            for rows in _row_runs(block)
+        ]
+        return np.concatenate(scores) - np.log(len(atoms))
+
+    def _logs(self: Any, atoms: np.ndarray, start: int, stop: int) -> tuple[np.ndarray, np.ndarray]:
+        """Log odds of a one, and log probability of a zero, for each atom and some columns."""
+        expected = self._expected_columns(atoms, slice(start, stop))
+        log_zero = np.log(np.maximum(1 - expected, _FLOOR))
+        return np.log(np.maximum(expected, _FLOOR)) - log_zero, log_zero
 
     def _atoms(self: Any) -> np.ndarray:
         weights = self.row_weights_
@@ -51,3 +67,27 @@ class EmpiricalBayes:
         rows = rng.integers(len(self.row_weights_), size=n_samples)
         expected = self._expected(self.row_weights_[rows])
         return (rng.random(expected.shape) < expected).astype(float)
+
+
+def _contrast(
+    block: Block,
+    rows: slice,
+    logs: Callable[[int, int], tuple[np.ndarray, np.ndarray]],
+    slices: list[tuple[int, int]],
+) -> np.ndarray:
+    """What ones, and cells not observed, change in the log likelihood of an all-zero row."""
+    values: Any = block.values[rows]
+    missing = None if block.missing is None else block.missing[rows].astype(float)
+    total: Any = 0.0
+    for start, stop in slices:
+        odds, log_zero = logs(start, stop)
+        total = total + np.asarray(values[:, start:stop] @ odds.T)
+        if missing is not None:
+            total -= np.asarray(missing[:, start:stop] @ log_zero.T)
+    return total
+
+
+def _row_runs(block: Block) -> Iterator[slice]:
+    """A few thousand rows at a time: each brings a number for every atom."""
+    for start in range(0, block.shape[0], _ROWS_AT_A_TIME):
+        yield slice(start, min(start + _ROWS_AT_A_TIME, block.shape[0]))

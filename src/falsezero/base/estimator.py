@@ -22,6 +22,10 @@ from falsezero.inference.progress import progress
 __all__ = ["Interval", "OptimisedModel", "StrOptions", "checked_keep", "spawn_seeds"]
 
 _ROW_TOL = 1e-9
+_MANY_ROWS = 200_000
+"""Rows up to which a fit ends by settling each of them, at the cost of some fifty iterations; with
+more, their weights are those of the last iteration."""
+
 _ROW_ITER = 1000
 
 
@@ -122,8 +126,8 @@ class OptimisedModel(FactorModel):
         return fit
 
     def _with_settled_rows(self, fit: Fit, blocks: Blocks) -> Fit:
-        """The fit with its rows where `transform` would put them."""
-        rows = self._fresh_rows(blocks)
+        """The fit with its rows where `transform` would put them, unless there are very many."""
+        rows = self._fresh_rows(blocks) if blocks.shape[0] <= _MANY_ROWS else None
         if rows is None:
             return fit
         with workers(self.n_jobs, len(blocks)) as run:

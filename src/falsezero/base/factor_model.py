@@ -25,6 +25,9 @@ __all__ = ["FactorModel", "checked_keep", "spawn_seeds"]
 _TRACE = 1e-9
 """Share of a row's weight below which the mean training weights take over."""
 
+_LINEAR = ("convex", "linear")
+_CELLS_AT_A_TIME = 4_000_000
+
 _SMALL = 131072
 """Cells up to which a sparse table is made dense at once."""
 
@@ -107,10 +110,28 @@ class FactorModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
 
     def _expected(self, weights: np.ndarray) -> np.ndarray:
         """The table that row weights predict, rows x columns, by the declared link."""
+        return self._expected_columns(weights, slice(None))
+
+    def _expected_columns(self, weights: np.ndarray, columns: slice) -> np.ndarray:
+        """Some columns of the table that row weights predict."""
         link = self.capabilities.link
         if link is None:
             raise NotImplementedError(f"{type(self).__name__} has no link; override _expected.")
-        return LINKS[link].expected(weights, self.components_, self._link_offset)
+        factors = self.components_[:, columns], self._link_offset[columns]
+        return LINKS[link].expected(weights, *factors)
+
+    def _expected_cells(
+        self, weights: np.ndarray, rows: np.ndarray, columns: np.ndarray
+    ) -> np.ndarray:
+        """What row weights predict for single cells, whose rows come in ascending order."""
+        if type(self)._expected is FactorModel._expected and self.capabilities.link in _LINEAR:
+            return _products(weights, self.components_, rows, columns) + self._link_offset[columns]
+        found, step = [], max(1, _CELLS_AT_A_TIME // self.n_features_in_)
+        for start in range(0, len(weights), step):
+            inside = slice(*np.searchsorted(rows, [start, start + step]))
+            expected = np.asarray(self._expected(weights[start : start + step]))
+            found.append(expected[rows[inside] - start, columns[inside]])
+        return np.concatenate(found)
 
     # -- using ----------------------------------------------------------------------------------
 
@@ -266,3 +287,14 @@ class FactorModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         tags.input_tags.positive_only = self.capabilities.table in ("count", "weight")
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
+
+
+def _products(
+    weights: np.ndarray, components: np.ndarray, rows: np.ndarray, columns: np.ndarray
+) -> np.ndarray:
+    """weights @ components at single cells, some of them at a time."""
+    found, by_column = np.empty(len(rows)), np.ascontiguousarray(components.T)
+    for start in range(0, len(rows), _CELLS_AT_A_TIME // 16):
+        some = slice(start, start + _CELLS_AT_A_TIME // 16)
+        found[some] = np.einsum("ik,ik->i", weights[rows[some]], by_column[columns[some]])
+    return found
