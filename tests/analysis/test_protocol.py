@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 import falsezero as fz
-from falsezero.analysis.memory import fingerprint
+from falsezero.analysis.memory import Memory, fingerprint
+from falsezero.analysis.plan import Task
 
 
 @pytest.fixture
@@ -60,3 +61,28 @@ def test_a_folder_that_is_not_there_is_noticed_before_the_first_fit(table, tmp_p
     monkeypatch.setattr(fz.PLSA, "fit", lambda *_: pytest.fail("fitted first"))
     with pytest.raises(OSError, match="There is no folder"):
         fz.select(fz.PLSA(), table, (1, 2), checkpoint=tmp_path / "none" / "choice.json")
+
+
+def test_every_flipped_bit_of_a_checkpoint_is_noticed(table, tmp_path):
+    path = tmp_path / "choice.json"
+    memory = Memory(path, "this table")
+    memory.entropy = 7
+    memory.keep(Task(0, 0), {"score": -0.125, "seconds": 1.5, "converged": True})
+    written = path.read_bytes()
+    assert Memory(path, "this table")[Task(0, 0)]["score"] == -0.125
+    for bit in range(8 * len(written)):
+        flipped = bytearray(written)
+        flipped[bit // 8] ^= 1 << bit % 8
+        path.write_bytes(flipped)
+        with pytest.raises(ValueError, match="checkpoint"):
+            Memory(path, "this table")
+
+
+def test_the_seed_of_the_model_counts(table):
+    def chosen(model, **options):
+        return fz.select(model, table, (1, 2), n_splits=2, **options).scores
+
+    mine = chosen(fz.PLSA(random_state=3))
+    np.testing.assert_array_equal(mine, chosen(fz.PLSA(random_state=3)))
+    np.testing.assert_array_equal(mine, chosen(fz.PLSA(), random_state=3))
+    assert not np.array_equal(mine, chosen(fz.PLSA(random_state=3), random_state=4))

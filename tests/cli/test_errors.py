@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from pathlib import Path
 from typing import Any
@@ -304,3 +305,24 @@ def test_an_interrupted_fit_says_how_to_go_on(
     assert (outcome.code, outcome.out) == (130, "")
     assert f"Run the same command again to resume from {saved}." in outcome.err
     assert outcome.err.endswith("Interrupted.\n")
+
+
+def test_a_full_disk_at_the_end_keeps_the_checkpoint(
+    run: Any, finds: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    target, saved = tmp_path / "model.fz", tmp_path / "fit.ckpt"
+    command = ("fit", finds, *LONG, "-k", 2, "-o", target, "--checkpoint", saved)
+
+    def full(path: object, data: bytes) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
+
+    with monkeypatch.context() as patch:
+        patch.setattr("falsezero.io.models.write_atomically", full)
+        outcome = run(*command)
+    assert outcome.code == 1
+    assert f"No space left on device: {target}" in outcome.err
+    assert saved.exists()
+    assert not target.exists()
+    assert run(*command).code == 0
+    assert target.exists()
+    assert not saved.exists()

@@ -1,3 +1,4 @@
+import errno
 import os
 import signal
 import subprocess
@@ -133,7 +134,7 @@ def interrupted(path, table, monkeypatch):
 @pytest.mark.parametrize("as_given", [fz.Table.to_numpy, lambda table: table.values])
 def test_the_same_rows_in_another_order_are_another_table(table, tmp_path, monkeypatch, as_given):
     path = tmp_path / "fit.ckpt"
-    monkeypatch.setattr("falsezero.base.estimator._SMALL", 0)
+    monkeypatch.setattr("falsezero.base.factor_model._SMALL", 0)
     X = as_given(table)
     interrupted(path, X, monkeypatch)
     with pytest.raises(ValueError, match="another table"):
@@ -195,3 +196,62 @@ def test_a_file_written_again_keeps_its_permissions_and_its_place(tmp_path):
     assert private.read_bytes() == b"new"
     assert private.stat().st_mode & 0o777 == 0o600
     assert sorted(each.name for each in tmp_path.rglob("*")) == ["link", "private", "store"]
+
+
+@pytest.mark.parametrize("phase", ["_with_settled_rows", "_adopt"])
+def test_the_checkpoint_outlives_an_interrupt_after_the_last_iteration(
+    table, tmp_path, monkeypatch, phase
+):
+    path = tmp_path / "fit.ckpt"
+    whole = model().fit(table)
+    with monkeypatch.context() as patch:
+
+        def stop(*args):
+            raise KeyboardInterrupt
+
+        patch.setattr(fz.AspectBernoulli, phase, stop)
+        with pytest.raises(KeyboardInterrupt):
+            model(checkpoint=path).fit(table)
+    assert path.exists()
+    rows = []
+    resumed = model(checkpoint=path, callback=rows.append).fit(table)
+    np.testing.assert_array_equal(resumed.components_, whole.components_)
+    np.testing.assert_array_equal(resumed.row_weights_, whole.row_weights_)
+    assert not rows, "iterations were done again"
+    assert not path.exists()
+
+
+def test_a_full_disk_does_not_end_a_fit(table, tmp_path, monkeypatch):
+    monkeypatch.setattr(module.Checkpoint.__init__, "__defaults__", (0.0,))
+    whole = model().fit(table)
+
+    def full(path, data):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(module, "write_atomically", full)
+    with pytest.warns(UserWarning, match="No space left on device.*goes on without it"):
+        fitted = model(checkpoint=tmp_path / "fit.ckpt").fit(table)
+    np.testing.assert_array_equal(fitted.components_, whole.components_)
+
+
+def test_checkpoints_go_when_results_are_safe(tmp_path):
+    path = tmp_path / "fit.ckpt"
+    path.touch()
+
+    def work(ends_well):
+        with module.keeping_checkpoints():
+            module.remove_checkpoint(path)
+            assert path.exists()
+            if not ends_well:
+                raise Killed
+
+    with pytest.raises(Killed):
+        work(ends_well=False)
+    assert path.exists()
+    work(ends_well=True)
+    assert not path.exists()
+
+
+def test_the_last_phase_of_a_fit_is_shown(table, capsys):
+    model(verbose=2).fit(table)
+    assert capsys.readouterr().err.splitlines()[-1] == "AspectBernoulli 1/1 settling the rows"

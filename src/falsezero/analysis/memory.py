@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from typing import Any
 
 import joblib
 
 from falsezero.analysis.plan import Plan, Task
-from falsezero.data.output import check_target, write_atomically
+from falsezero.data.output import check_target
 from falsezero.data.table import Table
-from falsezero.inference.checkpoint import IDLE, fingerprint_of
+from falsezero.inference.checkpoint import (
+    IDLE,
+    fingerprint_of,
+    remove_checkpoint,
+    write_checkpoint,
+)
 
 __all__ = ["Memory", "fingerprint"]
 
@@ -42,7 +48,8 @@ class Memory:
                 "entropy": str(self.entropy),
                 "outcomes": [[*task, outcome] for task, outcome in self._outcomes.items()],
             }
-            write_atomically(self.path, json.dumps(content).encode())
+            whole = {"sha256": _digest(content), **content}
+            write_checkpoint(self.path, json.dumps(whole).encode())
 
     def finish(self, plan: Plan, candidate: int) -> Any:
         """The chosen candidate fitted to the whole table; the file is no longer needed."""
@@ -50,18 +57,20 @@ class Memory:
         if model is None:
             model = plan.fitted(candidate)
         if self.path is not None:
-            self.path.unlink(missing_ok=True)
+            remove_checkpoint(self.path)
         return model
 
     def _read(self) -> None:
         try:
             content = json.loads(self.path.read_text())  # type: ignore[union-attr]
+            if content.pop("sha256") != _digest(content):
+                raise ValueError("changed after it was written")
             fingerprint = content["fingerprint"]
             outcomes = {Task(c, p): dict(outcome) for c, p, outcome in content["outcomes"]}
             self.entropy = int(content["entropy"])
-        except (OSError, ValueError, KeyError, TypeError) as error:
+        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
             raise ValueError(
-                f"{self.path} is not a checkpoint of falsezero; "
+                f"{self.path} is not a checkpoint of falsezero, or was damaged; "
                 "give checkpoint= another name or delete the file."
             ) from error
         if fingerprint != self.fingerprint:
@@ -70,6 +79,11 @@ class Memory:
                 "give checkpoint= another name or delete the file."
             )
         self._outcomes = outcomes
+
+
+def _digest(content: dict[str, Any]) -> str:
+    """Checksum of what JSON keeps of the content, whatever the order of its keys."""
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
 def fingerprint(table: Table, candidates: list[Any], *settings: Any) -> str:

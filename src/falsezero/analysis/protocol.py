@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -29,12 +30,21 @@ def planned(
     judge = criterion_named(criterion)
     judge.check(candidates)
     labelled = as_table(table, kind="real")
-    settings = (criterion, n_splits, random_state if isinstance(random_state, int) else None)
+    if random_state is None:
+        random_state = _seed_of(candidates)
+    seed = int(random_state) if isinstance(random_state, Integral) else None
+    settings = (criterion, n_splits, seed)
     memory = Memory(checkpoint, fingerprint(labelled, candidates, *settings))
     if memory.entropy is None:
         memory.entropy = entropy_of(random_state)
     names = [type(candidate).__name__ for candidate in candidates]
     return Plan(labelled, candidates, names, judge, n_splits, memory.entropy), memory
+
+
+def _seed_of(candidates: list[Any]) -> Any:
+    """The first seed that a candidate was given, or None."""
+    seeds = [candidate.get_params(deep=False).get("random_state") for candidate in candidates]
+    return next((seed for seed in seeds if seed is not None), None)
 
 
 def run(plan: Plan, *, n_jobs: int | None, memory: Memory, verbose: int) -> list[dict[str, Any]]:

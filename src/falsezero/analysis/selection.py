@@ -90,6 +90,7 @@ def select(
     n_jobs : int, optional
         Processes over candidates and parts; the answer does not depend on it.
     random_state : int, Generator, RandomState or None
+        By default that of the model.
     checkpoint : path, optional
         A JSON file that keeps finished fits, so that an interrupted choice goes on where it was.
     verbose : int

@@ -14,10 +14,10 @@ from falsezero.backends import workers
 from falsezero.base._sklearn import Interval, StrOptions, fit_context
 from falsezero.base.factor_model import FactorModel, checked_keep, spawn_seeds
 from falsezero.data.blocks import Blocks
-from falsezero.inference.checkpoint import Checkpoint, fingerprint_of
+from falsezero.inference.checkpoint import Checkpoint, fingerprint_of, remove_checkpoint
 from falsezero.inference.contract import Fit, Point, Steps
 from falsezero.inference.engine import end_with_rows, optimise, settle_rows
-from falsezero.inference.progress import progress
+from falsezero.inference.progress import progress, stages
 
 __all__ = ["Interval", "OptimisedModel", "StrOptions", "checked_keep", "spawn_seeds"]
 
@@ -100,6 +100,8 @@ class OptimisedModel(FactorModel):
         self.converged_ = fit.converged
         self.objective_ = fit.objective
         self._adopt(fit, blocks)
+        if self.checkpoint is not None:
+            remove_checkpoint(self.checkpoint)
         return self
 
     def _optimise(self, blocks: Blocks) -> Fit:
@@ -110,7 +112,7 @@ class OptimisedModel(FactorModel):
             workers(self.n_jobs, len(blocks)) as run,
             progress(self, self.verbose) as show,
         ):
-            fit = optimise(
+            return optimise(
                 self._steps(blocks),
                 blocks,
                 seeds,
@@ -121,16 +123,17 @@ class OptimisedModel(FactorModel):
                 listeners=(*show, *listeners),
                 checkpoint=checkpoint,
             )
-        if checkpoint is not None:
-            checkpoint.remove()
-        return fit
 
     def _with_settled_rows(self, fit: Fit, blocks: Blocks) -> Fit:
         """The fit with its rows where `transform` would put them, unless there are very many."""
         rows = self._fresh_rows(blocks) if blocks.shape[0] <= _MANY_ROWS else None
         if rows is None:
             return fit
-        with workers(self.n_jobs, len(blocks)) as run:
+        with (
+            workers(self.n_jobs, len(blocks)) as run,
+            stages(type(self).__name__, self.verbose, 1) as begin,
+        ):
+            begin("settling the rows")
             return end_with_rows(self._steps(blocks), blocks, fit, rows, run)
 
     def _checkpoint(self, blocks: Blocks) -> Checkpoint | None:

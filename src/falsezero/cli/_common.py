@@ -192,9 +192,12 @@ def was_interrupted(problem: BaseException) -> bool:
 
 @contextmanager
 def resumable(checkpoint: str | None) -> Iterator[None]:
-    """On Ctrl-C, print how to resume."""
+    """Keep the checkpoint until results are written; on Ctrl-C, print how to resume."""
+    from falsezero.inference.checkpoint import keeping_checkpoints
+
     try:
-        yield
+        with keeping_checkpoints():
+            yield
     except BaseException as problem:
         if was_interrupted(problem) and checkpoint is not None and Path(checkpoint).exists():
             say(f"Run the same command again to resume from {checkpoint}.")

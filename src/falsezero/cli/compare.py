@@ -74,7 +74,7 @@ def command(
             checkpoint=checkpoint,
             verbose=int(is_watched(quiet)),
         )
-    target.write_findings(found.table)
+        target.write_findings(found.table)
     message = f"Best by {criterion}: {found.best}"
     if math.isfinite(found.p_value):
         message += f"; against {found.table['model'][1]}, {found.test} p = {found.p_value:.2g}"

@@ -72,7 +72,7 @@ def command(
     warn_of_too_many(model.get_params().get("n_components"), cells)
     with resumable(settings["checkpoint"]):
         model.fit(cells)
-    fz.save(model.set_params(verbose=0), target)
+        fz.save(model.set_params(verbose=0), target)
     show(describe(model), as_json)
     say(f"Wrote {target}.")
     return NOT_CONVERGED if strict and not model.converged_ else 0

@@ -121,8 +121,8 @@ def command(
             checkpoint=checkpoint,
             verbose=int(is_watched(quiet)),
         )
-    Target(None, force, as_json).write_findings(choice.table)
-    say(f"Best: {choice.best} components by {criterion}.")
-    if target is not None:
-        fz.save(choice.model, target)
-        say(f"Wrote {target}.")
+        Target(None, force, as_json).write_findings(choice.table)
+        say(f"Best: {choice.best} components by {criterion}.")
+        if target is not None:
+            fz.save(choice.model, target)
+            say(f"Wrote {target}.")

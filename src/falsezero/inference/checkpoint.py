@@ -6,8 +6,12 @@ import io
 import json
 import os
 import time
+import warnings
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from pathlib import Path
 from typing import Any
 
 import joblib
@@ -20,6 +24,44 @@ from falsezero.inference.monitor import Monitor
 
 IDLE = ("n_jobs", "verbose", "callback", "checkpoint")
 """Settings of a model that do not change its answer."""
+
+_NO_LONGER_NEEDED: ContextVar[list[Path] | None] = ContextVar("falsezero_finished", default=None)
+
+
+def remove_checkpoint(path: str | os.PathLike[str]) -> None:
+    """Delete the checkpoint of work that is complete, once its result is safe."""
+    waiting = _NO_LONGER_NEEDED.get()
+    if waiting is None:
+        Path(path).unlink(missing_ok=True)
+    else:
+        waiting.append(Path(path))
+
+
+@contextmanager
+def keeping_checkpoints() -> Iterator[None]:
+    """Delete checkpoints only at the end of a `with` that succeeds, when results are on disk."""
+    waiting: list[Path] = []
+    token = _NO_LONGER_NEEDED.set(waiting)
+    try:
+        yield
+    finally:
+        _NO_LONGER_NEEDED.reset(token)
+    for path in waiting:
+        remove_checkpoint(path)
+
+
+def write_checkpoint(path: Path, data: bytes) -> bool:
+    """Replace a checkpoint; where that fails, as on a full disk, warn and let the work go on."""
+    try:
+        write_atomically(path, data)
+    except OSError as problem:
+        warnings.warn(
+            f"The checkpoint {path} could not be written ({problem.strerror or problem}); the work "
+            "goes on without it, and what was saved before stays.",
+            stacklevel=2,
+        )
+        return False
+    return True
 
 
 def fingerprint_of(model: Any, *more: Any, forget: tuple[str, ...] = IDLE) -> str:
@@ -93,10 +135,6 @@ class Checkpoint:
         self._best = best
         self._write(restarts, None, None)
 
-    def remove(self) -> None:
-        """Delete the file: the fit is complete."""
-        self.path.unlink(missing_ok=True)
-
     def _write(self, restart: int, current: dict[str, Any] | None, point: Point | None) -> None:
         best = None if self._best is None else self._best._asdict()
         arrays = {f"current{i}": leaf for i, leaf in enumerate(tree.flatten(point))}
@@ -111,7 +149,7 @@ class Checkpoint:
         }
         buffer = io.BytesIO()
         np.savez(buffer, meta=np.array(json.dumps(meta)), **arrays)  # type: ignore[arg-type]
-        write_atomically(self.path, buffer.getvalue())
+        write_checkpoint(self.path, buffer.getvalue())
         self._last = time.monotonic()
 
     def _read(self) -> None:
@@ -125,7 +163,7 @@ class Checkpoint:
                 }
         except (OSError, ValueError, TypeError, KeyError, EOFError, zipfile.BadZipFile) as error:
             raise ValueError(
-                f"{self.path} is not a checkpoint of falsezero; "
+                f"{self.path} is not a checkpoint of falsezero, or was damaged; "
                 "give checkpoint= another name or delete the file."
             ) from error
         if meta.get("fingerprint") != self.fingerprint:
