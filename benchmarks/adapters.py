@@ -43,7 +43,7 @@ def aspect_bernoulli(X: Any, k: int, passes: int) -> Fit:
     """EM, with each row's weights on the simplex."""
     from falsezero import AspectBernoulli
 
-    return lambda: AspectBernoulli(k, **_plain(passes)).fit(X)
+    return lambda: AspectBernoulli(k, prior=0, **_plain(passes)).fit(X)
 
 
 def nbmf_mm(X: Any, k: int, passes: int) -> Fit:
@@ -198,9 +198,11 @@ def sparse_iterations(path: str, k: int, passes: int) -> tuple[float, float, flo
     from falsezero import AspectBernoulli
 
     X = sparse.load_npz(path)
-    AspectBernoulli(k, solver="sparse", max_iter=2).fit(X[:3000])
+    AspectBernoulli(k, prior=0, solver="sparse", max_iter=2).fit(X[:3000])
     before = peak_memory_mb()
-    model = AspectBernoulli(k, solver="sparse", tol=0, max_iter=passes, random_state=0).fit(X)
+    model = AspectBernoulli(
+        k, prior=0, solver="sparse", tol=0, max_iter=passes, random_state=0
+    ).fit(X)
     seconds = [line["seconds"] for line in model.history_]
     return float(np.median(np.diff(seconds))), seconds[-1], peak_memory_mb(), before
 

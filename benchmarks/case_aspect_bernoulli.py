@@ -129,6 +129,7 @@ def _to_equal_likelihood(
         def ours(target: float = target) -> Any:
             reach = fz.AspectBernoulli(
                 k,
+                prior=0,
                 tol=0,
                 max_iter=5000,
                 random_state=0,

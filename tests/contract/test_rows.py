@@ -14,6 +14,7 @@ TOL = 1e-6
 """Weights of a settled row are known to this precision, as a share of the largest."""
 
 SETTINGS = [
+    (fz.AspectBernoulli, {}),
     (fz.AspectBernoulli, {"prior": 0}),
     (fz.AspectBernoulli, {"prior": 1}),
     (fz.AspectBernoulli, {"prior": 0, "solver": "sparse"}),
@@ -94,3 +95,40 @@ def test_a_large_table_has_one_answer_in_every_container(inference, monkeypatch)
     np.testing.assert_array_equal(dense.row_weights_, thin.row_weights_)
     # A few rows are judged by the solver that the fit chose.
     np.testing.assert_allclose(dense.transform(X[:2]), dense.row_weights_[:2], atol=TOL)
+
+
+@pytest.mark.parametrize("n_samples", [-1, 2.5])
+def test_a_number_of_rows_to_draw_that_is_none_is_refused(model, n_samples):
+    with pytest.raises(ValueError, match="n_samples= needs a whole number from 0 on"):
+        model.sample(n_samples)
+
+
+def test_a_threshold_that_is_no_number_is_refused(table):
+    with pytest.raises(ValueError, match="binarize"):
+        fz.AspectBernoulli(2, binarize=np.nan).fit(table)
+
+
+def test_negative_numbers_of_causes_and_cells_are_refused(table):
+    model = fz.AspectBernoulli(2, random_state=0, max_iter=5, tol=0.1).fit(table)
+    with pytest.raises(ValueError, match="top=-1"):
+        fz.explain(model, table, top=-1)
+    for n in (-1, -5):
+        with pytest.raises(ValueError, match="n=-"):
+            fz.expand(model, table, n=n)
+        with pytest.raises(ValueError, match="n=-"):
+            fz.false_absences(model, table, n=n)
+
+
+@pytest.mark.parametrize("name", ["AspectBernoulli", "BinaryICA", "LogisticPCA", "BernoulliNMF"])
+def test_mostly_missing_rows_in_single_precision_have_no_positive_score(name):
+    rng = np.random.default_rng(2)
+    X = (rng.random((80, 400)) < 0.3).astype(np.float32)
+    X[:, 0] = 1
+    model = getattr(fz, name)(2, random_state=0, max_iter=20, tol=1e-3)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model.fit(X)
+    X[:, 1:] = np.nan
+    scores = model.score_samples(X)
+    assert (scores <= 0).all()
+    np.testing.assert_allclose(scores, model.score_samples(X.astype(float)), atol=1e-6)

@@ -10,6 +10,7 @@ import numpy as np
 from falsezero.analysis.gaps import positions_of
 from falsezero.analysis.noise import check_convex
 from falsezero.data.blocks import UNOBSERVED, Block
+from falsezero.data.numbers import checked_count
 from falsezero.data.tidy import Tidy
 from falsezero.data.validate import labels_of
 
@@ -57,6 +58,7 @@ def explain(
     ['row', 'column', 'value', 'component', 'posterior']
     """
     check_convex(model)
+    top = checked_count(top, "top", least=1)
     row_labels, column_labels = labels_of(model, table)
     wanted = positions_of(row_labels, rows)
     across = positions_of(column_labels, columns, "column")

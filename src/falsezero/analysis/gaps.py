@@ -12,6 +12,7 @@ from falsezero.analysis.doubt import Doubt, doubt_of, judge
 from falsezero.analysis.noise import check_convex, check_probability, resolve_keep
 from falsezero.data.errors import DataError
 from falsezero.data.labels import find_label
+from falsezero.data.numbers import checked_count
 from falsezero.data.tidy import Tidy
 from falsezero.data.validate import labels_of
 
@@ -122,6 +123,7 @@ def expand(model: Any, table: Any, *, rows: Any = None, keep: Any = None, n: int
     >>> len(fz.expand(model, table, rows=[7, 3], keep=[1, 1, 0], n=2))
     4
     """
+    n = checked_count(n, "n")
     row_labels, column_labels = labels_of(model, table)
     wanted = positions_of(row_labels, rows)
     found: dict[int, list[dict[str, Any]]] = {}

@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from falsezero.base.estimator import spawn_seeds
 from falsezero.data.blocks import Block
+from falsezero.data.numbers import checked_count
 
 _ATOMS = 2000
 _FLOOR = 1e-12
@@ -28,44 +29,54 @@ class EmpiricalBayes:
     def score_samples(self: Any, X: Any) -> np.ndarray:
         """Empirical Bayes log likelihood of each row (Bingham et al., eqs. 21-24).
 
-        The row's weights are integrated over the weights of the training rows (a fixed draw of at
-        most 2000 of them). Unlike a likelihood with the row's own best weights, it can be compared
-        between numbers of components. Cells not observed are left out.
+        The row's weights are integrated over their learnt distribution where the model has one, or
+        over the weights of the training rows (a fixed draw of at most 2000 of them). Unlike a
+        likelihood with the row's own best weights, it can be compared between numbers of
+        components. Cells not observed are left out.
         """
         blocks = self._blocks(X, reset=False)
-        atoms, n_columns = self._atoms(), blocks.shape[1]
-        step = max(1, _CELLS_AT_A_TIME // len(atoms))
+        weights, shares = self._row_prior()
+        n_columns = blocks.shape[1]
+        step = max(1, _CELLS_AT_A_TIME // len(weights))
         slices = [(i, min(i + step, n_columns)) for i in range(0, n_columns, step)]
-        logs: Any = partial(self._logs, atoms)
-        if len(atoms) * n_columns <= _CELLS_KEPT:
+        logs: Any = partial(self._logs, weights)
+        if len(weights) * n_columns <= _CELLS_KEPT:
             logs = cache(logs)
         base = sum(logs(*some)[1].sum(axis=1) for some in slices)
         scores = [
-            logsumexp(base + _contrast(block, rows, logs, slices), axis=1)
+            logsumexp(base + _contrast(block, rows, logs, slices), axis=1, b=shares)
             for block in blocks
             for rows in _row_runs(block)
         ]
-        return np.concatenate(scores) - np.log(len(atoms))
+        # What is left of a row that is mostly missing may be a rounding error above zero.
+        return np.minimum(np.concatenate(scores), 0.0)
 
     def _logs(self: Any, atoms: np.ndarray, start: int, stop: int) -> tuple[np.ndarray, np.ndarray]:
-        """Log odds of a one, and log probability of a zero, for each atom and some columns."""
-        expected = self._expected_columns(atoms, slice(start, stop))
+        """Log odds of a one, and log probability of a zero, for each atom and some columns.
+
+        In double precision whatever the fit: mostly missing rows are small differences of sums.
+        """
+        expected = self._expected_columns(atoms, slice(start, stop)).astype(float)
         log_zero = np.log(np.maximum(1 - expected, _FLOOR))
         return np.log(np.maximum(expected, _FLOOR)) - log_zero, log_zero
 
-    def _atoms(self: Any) -> np.ndarray:
+    def _row_prior(self: Any) -> tuple[np.ndarray, np.ndarray]:
+        """Weights that rows may have, and how frequent each is: those of the training rows."""
         weights = self.row_weights_
-        if len(weights) <= _ATOMS:
-            return weights
-        return weights[np.random.default_rng(0).choice(len(weights), _ATOMS, replace=False)]
+        if len(weights) > _ATOMS:
+            picked = np.random.default_rng(0).choice(len(weights), _ATOMS, replace=False)
+            weights = weights[picked]
+        return weights, np.full(len(weights), 1.0 / len(weights))
 
     def sample(self: Any, n_samples: int = 1, random_state: Any = None) -> np.ndarray:
-        """Draw rows from the model, their weights taken at random from the training rows."""
+        """Draw rows from the model; their weights are drawn from the learnt or training ones."""
         check_is_fitted(self)
+        n_samples = checked_count(n_samples, "n_samples")
         seed = self.random_state if random_state is None else random_state
         rng = np.random.default_rng(spawn_seeds(seed, 1)[0])
-        rows = rng.integers(len(self.row_weights_), size=n_samples)
-        expected = self._expected(self.row_weights_[rows])
+        weights, shares = self._row_prior()
+        rows = rng.choice(len(weights), n_samples, p=shares / shares.sum(dtype=float))
+        expected = self._expected(weights[rows])
         return (rng.random(expected.shape) < expected).astype(float)
 
 

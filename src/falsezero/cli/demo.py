@@ -63,7 +63,12 @@ def _find() -> _Findings:
     digits = fz.datasets.make_digits_demo()
     spoilt = fz.corrupt(digits.table, omit=OMIT, random_state=SEED)
     model = fz.AspectBernoulli(
-        N_COMPONENTS, n_init=3, tol=1e-6, random_state=SEED, verbose=int(is_watched(False))
+        N_COMPONENTS,
+        prior=0,
+        n_init=3,
+        tol=1e-6,
+        random_state=SEED,
+        verbose=int(is_watched(False)),
     ).fit(spoilt)
     return _Findings(
         digit=digits.target,

@@ -27,6 +27,9 @@ def method(name: str, n_components: int, *, seed: int = 0, rough: bool = False, 
         return NMF(n_components, init="nndsvda", max_iter=400, random_state=seed)
     if name in ("BICA", "bBICA"):
         return BinaryICA(n_components, inference="em" if name == "BICA" else "vb", **options)
+    if name == "AB":
+        # The paper's method is maximum likelihood.
+        options = {"prior": 0, **options}
     known: dict[str, Any] = {
         "AB": AspectBernoulli,
         "MB": BernoulliMixture,

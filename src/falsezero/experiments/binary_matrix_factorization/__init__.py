@@ -227,7 +227,8 @@ def _digit_rivals(
         guess[rows] = (full[nearest[:, :count]].sum(axis=1) + 0.5) / (count + 1)
         best["nearest neighbours"] = max(best["nearest neighbours"], score(guess))
     for cls in (BernoulliMixture, AspectBernoulli):
-        fits = (cls(n_components=k, n_init=3, random_state=0).fit(shown) for k in (3, 5, 8, 12))
+        options: dict[str, Any] = {"prior": 0, "n_init": 3, "random_state": 0}
+        fits = (cls(n_components=k, **options).fit(shown) for k in (3, 5, 8, 12))
         best[cls.__name__] = max(score(fit.reconstruct(shown)) for fit in fits)
     return best
 

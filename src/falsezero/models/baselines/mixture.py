@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from falsezero.base.criteria import InformationCriteria, sparse_block_rows
 from falsezero.base.estimator import OptimisedModel, spawn_seeds
 from falsezero.data.blocks import Block, Blocks
+from falsezero.data.numbers import checked_count
 from falsezero.inference.contract import Fit, Point
 from falsezero.models.convex.family import NEARER, RowWeights, uniform_rows
 
@@ -186,6 +187,7 @@ class MixtureModel(InformationCriteria, OptimisedModel):
     def _draw_components(self, n_samples: int, random_state: Any) -> tuple[np.ndarray, Any]:
         """The component of each new row, and the generator to go on with."""
         check_is_fitted(self)
+        n_samples = checked_count(n_samples, "n_samples")
         seed = self.random_state if random_state is None else random_state
         rng = np.random.default_rng(spawn_seeds(seed, 1)[0])
         share = self.proportions_ / self.proportions_.sum(dtype=float)

@@ -17,6 +17,7 @@ from falsezero.base.capabilities import Capabilities
 from falsezero.base.criteria import InformationCriteria, sparse_block_rows
 from falsezero.base.estimator import OptimisedModel, StrOptions, spawn_seeds
 from falsezero.data.blocks import Block, Blocks
+from falsezero.data.numbers import checked_count
 from falsezero.data.table import Table
 from falsezero.inference.climb import climb_rows
 from falsezero.inference.contract import Fit, Point
@@ -335,6 +336,7 @@ class PLSA(InformationCriteria, OptimisedModel):
     def sample(self, n_samples: int = 1, random_state: Any = None) -> np.ndarray:
         """Draw rows of counts: weights and totals are those of training rows drawn at random."""
         check_is_fitted(self)
+        n_samples = checked_count(n_samples, "n_samples")
         seed = self.random_state if random_state is None else random_state
         rng = np.random.default_rng(spawn_seeds(seed, 1)[0])
         rows = rng.integers(len(self.row_weights_), size=n_samples)

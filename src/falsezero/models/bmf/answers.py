@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from falsezero.base.factor_model import checked_keep, spawn_seeds
 from falsezero.base.sampled import SampledModel
 from falsezero.data.blocks import Blocks
+from falsezero.data.numbers import checked_count
 from falsezero.data.table import Table
 from falsezero.data.validate import check_table
 from falsezero.models.bmf.likelihoods import LIKELIHOODS, Likelihood
@@ -216,6 +217,7 @@ class PosteriorAnswers(SampledModel):
     def sample(self, n_samples: int = 1, random_state: Any = None) -> np.ndarray:
         """Draw rows from the posterior predictive distribution, one from each draw taken."""
         check_is_fitted(self)
+        n_samples = checked_count(n_samples, "n_samples")
         seed = self.random_state if random_state is None else random_state
         rng = np.random.default_rng(spawn_seeds(seed, 1)[0])
         rows = [

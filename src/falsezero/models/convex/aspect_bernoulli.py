@@ -18,6 +18,12 @@ from falsezero.base.criteria import InformationCriteria
 from falsezero.base.estimator import Interval, StrOptions
 from falsezero.data.blocks import Block, Blocks
 from falsezero.inference.contract import Fit, Point
+from falsezero.models.convex.averaged import (
+    Averaged,
+    AveragedSteps,
+    is_worth_averaging,
+    reordered_shares,
+)
 from falsezero.models.convex.family import (
     NEARER,
     Components,
@@ -139,7 +145,7 @@ class ExactSteps:
 
 
 class AspectBernoulli(InformationCriteria, ConvexModel):
-    """Which zeros are real? Convex Bernoulli factors by maximum likelihood.
+    """Which zeros are real? Every cell of a row has its own cause.
 
     Every cell has its own cause: row n picks component k with probability w_nk (`row_weights_`),
     and component k makes a one in column t with probability a_kt (`components_`), so that
@@ -154,9 +160,14 @@ class AspectBernoulli(InformationCriteria, ConvexModel):
     solver : {"auto", "exact", "sparse"}, default="auto"
         "exact" is the paper's EM over every cell; "sparse" visits the ones and the few zeros that
         are nearly ones, and takes all others from Gram matrices; "auto" chooses by the table.
-    prior : float, default=0.0
-        Weight of a prior in pseudo-observations: each component is drawn towards the column means
-        and each row towards equal weights. 0 is maximum likelihood.
+    prior : "auto" or float, default="auto"
+        How much the fit is held back from following its own table too closely. A number is the
+        weight of a prior in pseudo-observations: each component is drawn towards the column means
+        and each row towards equal weights; 0 is maximum likelihood, the method of the paper.
+        "auto" is what predicts hidden cells best: the distribution of row weights is learnt from
+        all rows and averaged over (see `falsezero.models.convex.averaged`), with one
+        pseudo-observation on the components. Where that would cost too much (more than a million
+        cells or 16 components, or a `solver` was chosen), "auto" means 1.
     max_iter, tol : int and float
         Stop after `max_iter` iterations, or when the objective gains less than ``tol`` of itself
         an iteration.
@@ -207,7 +218,7 @@ class AspectBernoulli(InformationCriteria, ConvexModel):
     _parameter_constraints = {
         **ConvexModel._parameter_constraints,
         "solver": [StrOptions({"auto", "exact", "sparse"})],
-        "prior": [Interval(Real, 0, None, closed="left")],
+        "prior": [Interval(Real, 0, None, closed="left"), StrOptions({"auto"})],
         "acceleration": [StrOptions({"squarem"}), None],
     }
 
@@ -216,7 +227,7 @@ class AspectBernoulli(InformationCriteria, ConvexModel):
         n_components: int = 5,
         *,
         solver: str = "auto",
-        prior: float = 0.0,
+        prior: float | str = "auto",
         max_iter: int = 1000,
         tol: float = 1e-7,
         n_init: int = 1,
@@ -242,8 +253,16 @@ class AspectBernoulli(InformationCriteria, ConvexModel):
         self.random_state = random_state
         self.verbose = verbose
 
-    def _steps(self, blocks: Blocks) -> ExactSteps | SparseSteps:
-        exact = ExactSteps(self.n_components, blocks, self.prior)
+    def _optimise(self, blocks: Blocks) -> Fit:
+        is_auto = self.prior == "auto" and self.solver == "auto"
+        self.is_averaged_ = is_auto and is_worth_averaging(blocks.shape, self.n_components)
+        return super()._optimise(blocks)
+
+    def _steps(self, blocks: Blocks) -> Any:
+        prior = 1.0 if self.prior == "auto" else self.prior
+        if self.is_averaged_:
+            return AveragedSteps(self.n_components, blocks, prior)
+        exact = ExactSteps(self.n_components, blocks, prior)
         return SparseSteps(exact) if self._is_sparse(blocks) else exact
 
     def _fresh_rows(self, blocks: Blocks) -> list[Any]:
@@ -255,7 +274,10 @@ class AspectBernoulli(InformationCriteria, ConvexModel):
         dtype = float if self._is_sparse(blocks) else blocks.dtype
         low, high = floor_of(dtype), 1 - floor_of(blocks.dtype)
         components = np.clip(self.components_.astype(dtype), low, high)
-        return Point(Components(components), self._fresh_rows(blocks))
+        state: Any = Components(components)
+        if self.is_averaged_:
+            state = Averaged(components, self.point_shares_.astype(dtype))
+        return Point(state, self._fresh_rows(blocks))
 
     def _adopt(self, fit: Fit, blocks: Blocks) -> None:
         weights = [part.weights for part in fit.local]
@@ -264,17 +286,38 @@ class AspectBernoulli(InformationCriteria, ConvexModel):
         self.row_weights_ = in_order(weights, order)
         self.log_likelihood_, self.log_likelihood_error_ = self._measured(fit, blocks)
         self.n_observed_ = blocks.n_observed
+        for name in ("points_", "point_shares_"):
+            self.__dict__.pop(name, None)
+        if self.is_averaged_:
+            self.points_ = self._steps(blocks).points
+            self.point_shares_ = reordered_shares(self.points_, fit.state.proportions, order)
 
     def _measured(self, fit: Fit, blocks: Blocks) -> tuple[float, float]:
         """Log likelihood and its error: none where every cell is visited."""
         weights, components = [part.weights for part in fit.local], fit.state.components
-        if not isinstance(self._steps(blocks), SparseSteps):
+        if self.is_averaged_:
+            steps = self._steps(blocks)
+            return float(sum(steps.posterior(b, fit.state)[1].sum() for b in blocks)), 0.0
+        if not self._is_sparse(blocks):
             return log_likelihood(blocks, np.concatenate(weights), components), 0.0
         with workers(self.n_jobs, len(blocks)) as run:
             return series_log_likelihood(blocks, weights, components, components, run)
 
+    def _row_prior(self) -> tuple[np.ndarray, np.ndarray]:
+        if self.is_averaged_:
+            return self.points_, self.point_shares_
+        return super()._row_prior()
+
     @property
     def n_parameters_(self) -> int:
-        """Free parameters of the fit, T K + (K - 1) N (eq. 26)."""
+        """Free parameters of the fit, T K + (K - 1) N (eq. 26).
+
+        Where row weights are averaged, the shares of the points that any row has stand for
+        (K - 1) N.
+        """
         n_components, n_columns = self.components_.shape
-        return n_columns * n_components + (n_components - 1) * len(self.row_weights_)
+        n_rows = len(self.row_weights_)
+        free = (n_components - 1) * n_rows
+        if self.is_averaged_:
+            free = int((self.point_shares_ * n_rows > 0.5).sum()) - 1
+        return n_columns * n_components + free

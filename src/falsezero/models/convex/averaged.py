@@ -26,15 +26,17 @@ from falsezero.models.baselines.bernoulli_mixture import BernoulliSteps
 from falsezero.models.baselines.mixture import Mixture, MixtureStatistics, by_bayes
 from falsezero.models.convex.family import RowWeights, uniform_rows, within
 
-MOST_POINTS = 80
-"""Points of the lattice where a coarser one will do."""
+_MOST_POINTS = 40
+"""Points of a lattice that is finer than it must be: twice as many predict no better."""
 
-FINEST = 8
-_LEAST_POINTS = 2
-MOST_CELLS = 1_000_000
-"""Cells up to which averaging is affordable: it costs a pass for each point, not each component."""
+_FINEST, _COARSEST = 8, 2
+_MOST_CELLS, _MOST_COMPONENTS = 1_000_000, 16
+"""Where averaging is affordable: it costs a pass for each point, not for each component."""
 
-MOST_COMPONENTS = 16
+
+def is_worth_averaging(shape: tuple[int, int], n_components: int) -> bool:
+    """Whether averaging over row weights costs about as much as fitting them."""
+    return shape[0] * shape[1] <= _MOST_CELLS and 1 < n_components <= _MOST_COMPONENTS
 
 
 def simplex_lattice(n_components: int, parts: int) -> np.ndarray:
@@ -53,13 +55,25 @@ def simplex_lattice(n_components: int, parts: int) -> np.ndarray:
 
 
 def lattice_parts(n_components: int) -> int:
-    """The finest lattice with no more than `MOST_POINTS` points; at least the middles of edges.
+    """The finest lattice with no more than 40 points, but at least the middles of edges.
 
     >>> [lattice_parts(k) for k in (2, 3, 5, 16)]
-    [8, 8, 4, 2]
+    [8, 7, 3, 2]
     """
-    fine = range(FINEST, _LEAST_POINTS, -1)
-    return next((p for p in fine if comb(p + n_components - 1, p) <= MOST_POINTS), _LEAST_POINTS)
+    fine = range(_FINEST, _COARSEST, -1)
+    return next((p for p in fine if comb(p + n_components - 1, p) <= _MOST_POINTS), _COARSEST)
+
+
+def reordered_shares(points: np.ndarray, shares: np.ndarray, order: np.ndarray) -> np.ndarray:
+    """Shares of the points of a lattice after its components were put in another order.
+
+    >>> points = simplex_lattice(2, 2)
+    >>> reordered_shares(points, np.array([0.5, 0.2, 0.3]), np.array([1, 0]))
+    array([0.2, 0.5, 0.3])
+    """
+    new = np.empty_like(shares)
+    new[np.lexsort(points.T)] = shares[np.lexsort(points[:, order].T)]
+    return new
 
 
 class Averaged(NamedTuple):

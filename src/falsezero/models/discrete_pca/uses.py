@@ -12,6 +12,7 @@ from falsezero.backends import workers
 from falsezero.base.capabilities import Capabilities
 from falsezero.base.estimator import OptimisedModel, spawn_seeds
 from falsezero.data.blocks import Blocks
+from falsezero.data.numbers import checked_count
 from falsezero.inference.contract import Point
 from falsezero.inference.engine import settle_rows
 from falsezero.models.discrete_pca.family import Family, Hyper
@@ -111,6 +112,7 @@ class CountModel(OptimisedModel):
             Seed of the draws; the model's own with None.
         """
         check_is_fitted(self)
+        n_samples = checked_count(n_samples, "n_samples")
         seed = self.random_state if random_state is None else random_state
         rng = np.random.default_rng(spawn_seeds(seed, 1)[0])
         family = self.family_

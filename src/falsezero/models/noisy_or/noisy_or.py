@@ -17,6 +17,7 @@ from falsezero.base.capabilities import Capabilities
 from falsezero.base.criteria import sparse_block_rows
 from falsezero.base.estimator import Interval, OptimisedModel, StrOptions, spawn_seeds
 from falsezero.data.blocks import Blocks
+from falsezero.data.numbers import checked_count
 from falsezero.data.tidy import Tidy
 from falsezero.inference.contract import Fit, Point
 from falsezero.models.noisy_or.likelihood import (
@@ -291,6 +292,7 @@ class NoisyOr(OptimisedModel):
     def sample(self, n_samples: int = 1, random_state: Any = None) -> np.ndarray:
         """Draw rows from the model: sources from their priors, then eq. 2."""
         check_is_fitted(self)
+        n_samples = checked_count(n_samples, "n_samples")
         rng = self._rng(random_state)
         sources = rng.random((n_samples, len(self.priors_))) < self.priors_
         expected = self._expected(sources.astype(float))
