@@ -14,9 +14,11 @@ import numpy as np
 
 from falsezero.kernels.row_newton import newton_directions
 
-Surface = Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray, np.ndarray]]
-"""Value, gradient and minus the second derivatives (upper triangles, row by row) of some rows,
-given their positions and weights."""
+RowTerms = tuple[np.ndarray, np.ndarray, np.ndarray]
+"""Value, gradient and minus the second derivatives (upper triangles) of some rows."""
+
+Surface = Callable[[np.ndarray, np.ndarray], RowTerms]
+"""The terms of some rows, given their positions and weights."""
 
 ROW_GAIN = 1e-10
 """A row has settled when Newton's method promises it less than so many nats."""

@@ -18,7 +18,7 @@ from falsezero.base.empirical_bayes import EmpiricalBayes
 from falsezero.base.estimator import Interval, OptimisedModel, StrOptions
 from falsezero.data.blocks import Block, Blocks
 from falsezero.inference import tree
-from falsezero.inference.climb import climb_rows, packed_products
+from falsezero.inference.climb import RowTerms, climb_rows, packed_products
 from falsezero.inference.contract import Fit, Point
 from falsezero.kernels.bernoulli_nmf import tanh_cells
 from falsezero.models.convex.family import NEARER, RowWeights, uniform_rows
@@ -135,7 +135,7 @@ class _TanhSurface:
         self.codes, self.components, self.shrinkage = codes, components, shrinkage
         self.products = packed_products(components).T
 
-    def __call__(self, rows: np.ndarray, w: np.ndarray) -> tuple[np.ndarray, ...]:
+    def __call__(self, rows: np.ndarray, w: np.ndarray) -> RowTerms:
         codes = self.codes[rows]
         u = np.clip(w @ self.components, _FLOOR, _STEEP)
         p = np.tanh(u / 2)

@@ -19,7 +19,7 @@ from falsezero.base.empirical_bayes import EmpiricalBayes
 from falsezero.base.estimator import Interval, OptimisedModel, StrOptions
 from falsezero.data.blocks import UNOBSERVED, Block, Blocks
 from falsezero.inference import tree
-from falsezero.inference.climb import add_to_diagonal, climb_rows, packed_products
+from falsezero.inference.climb import RowTerms, add_to_diagonal, climb_rows, packed_products
 from falsezero.inference.contract import Fit, Point
 from falsezero.kernels.logistic import logistic_cells, solve_many
 from falsezero.models.convex.family import RowWeights
@@ -162,7 +162,7 @@ class _LogisticSurface:
         self.codes, self.state, self.ridge = codes, state, ridge
         self.products = packed_products(state.components).T
 
-    def __call__(self, rows: np.ndarray, w: np.ndarray) -> tuple[np.ndarray, ...]:
+    def __call__(self, rows: np.ndarray, w: np.ndarray) -> RowTerms:
         codes, v = self.codes[rows], self.state.components
         theta = w @ v + self.state.bias
         sign = np.where(codes == 1, 1.0, -1.0)

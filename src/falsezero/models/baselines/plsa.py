@@ -19,7 +19,7 @@ from falsezero.base.estimator import OptimisedModel, StrOptions, spawn_seeds
 from falsezero.data.blocks import Block, Blocks
 from falsezero.data.numbers import checked_count
 from falsezero.data.table import Table
-from falsezero.inference.climb import climb_rows
+from falsezero.inference.climb import RowTerms, climb_rows
 from falsezero.inference.contract import Fit, Point
 from falsezero.kernels.tokens import token_pass, token_surface
 from falsezero.models.convex.family import NEARER, RowWeights
@@ -135,7 +135,7 @@ class _TokenSurface:
         if block.missing_csr is not None:
             self.seen -= np.asarray(block.missing_csr.astype(float) @ columns)
 
-    def __call__(self, rows: np.ndarray, rates: np.ndarray) -> tuple[np.ndarray, ...]:
+    def __call__(self, rows: np.ndarray, rates: np.ndarray) -> RowTerms:
         k, seen = rates.shape[1], self.seen[rows]
         value, gradient = -(seen * rates).sum(axis=1), -seen
         packed = np.zeros((len(rows), k * (k + 1) // 2))

@@ -259,7 +259,7 @@ class AspectBernoulli(InformationCriteria, ConvexModel):
         return super()._optimise(blocks)
 
     def _steps(self, blocks: Blocks) -> Any:
-        prior = 1.0 if self.prior == "auto" else self.prior
+        prior = 1.0 if isinstance(self.prior, str) else self.prior
         if self.is_averaged_:
             return AveragedSteps(self.n_components, blocks, prior)
         exact = ExactSteps(self.n_components, blocks, prior)

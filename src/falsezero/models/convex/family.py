@@ -165,7 +165,7 @@ class ConvexModel(EmpiricalBayes, OptimisedModel):
             return values if thin or cells > 2 * _LARGE else values.toarray()
         if self.solver == "exact" or (self.solver == "auto" and cells <= _LARGE):
             return values
-        n_ones = np.count_nonzero(values > 0)
+        n_ones = int(np.count_nonzero(values > 0))
         thin = self.solver == "sparse" or is_worth_sparse(values.shape, n_ones)
         return sparse.csr_array(values) if thin else values
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from falsezero.data.blocks import Block
-from falsezero.inference.climb import add_to_diagonal, climb_rows, packed_products
+from falsezero.inference.climb import RowTerms, add_to_diagonal, climb_rows, packed_products
 from falsezero.kernels.convex_sparse import list_surface
 from falsezero.models.convex.hot import find_hot, listed_cells
 
@@ -49,7 +49,7 @@ class _ExactSurface:
         self.codes, self.ones, self.zeros, self.share = codes, ones, zeros, share
         self.of_ones, self.of_zeros = packed_products(ones).T, packed_products(zeros).T
 
-    def __call__(self, rows: np.ndarray, w: np.ndarray) -> tuple[np.ndarray, ...]:
+    def __call__(self, rows: np.ndarray, w: np.ndarray) -> RowTerms:
         codes = self.codes[rows]
         is_one, is_zero = codes == 1, codes == 0
         p = np.where(is_one, w @ self.ones, w @ self.zeros)
@@ -100,11 +100,11 @@ class _SparseSurface:
         self.linear, self.gram = others.sum(axis=1), others @ others.T
         self.triangle = self.gram[np.triu_indices(len(others))]
 
-    def from_row(self, first: int, rows: np.ndarray, w: np.ndarray) -> tuple[np.ndarray, ...]:
+    def from_row(self, first: int, rows: np.ndarray, w: np.ndarray) -> RowTerms:
         """The surface of rows counted from `first` on."""
         return self(first + rows, w)
 
-    def __call__(self, rows: np.ndarray, w: np.ndarray) -> tuple[np.ndarray, ...]:
+    def __call__(self, rows: np.ndarray, w: np.ndarray) -> RowTerms:
         slope = w @ self.gram
         value = -w @ self.linear - 0.5 * np.einsum("nk,nk->n", w, slope)
         gradient = -self.linear - slope
@@ -116,7 +116,7 @@ class _SparseSurface:
 
 def _with_prior(
     value: np.ndarray, gradient: np.ndarray, packed: np.ndarray, w: np.ndarray, share: float
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+) -> RowTerms:
     if share:
         value = value + share * np.log(w).sum(axis=1)
         gradient = gradient + share / w

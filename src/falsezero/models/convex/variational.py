@@ -219,7 +219,7 @@ class VariationalBayes(VariationalEM):
         """Whether a row may have several optima: a Dirichlet below 1 favours the corners."""
         return self.gamma0 < 1
 
-    def settle(self, block: Block, local: RowCounts, state: Sources) -> RowCounts:
+    def settle(self, block: Block, local: Any, state: Sources) -> Any:
         """Counts at the best optimum found, sources fixed."""
         counts = local.counts.astype(float)
         ones, zeros = state.ones.astype(float), state.zeros.astype(float)

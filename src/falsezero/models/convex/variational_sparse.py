@@ -142,7 +142,7 @@ class SparseBayes(_SparseZeros, VariationalBayes):
 
     local_type = SparseCounts
 
-    def settle(self, block: Block, local: SparseCounts, state: Sources) -> SparseCounts:
+    def settle(self, block: Block, local: Any, state: Sources) -> Any:
         """Counts at the best optimum found, sources fixed, until the visited zeros stay put."""
         others = 1.0 - state.zeros
         columns = np.ascontiguousarray(state.ones.T), np.ascontiguousarray(others.T)
@@ -154,7 +154,7 @@ class SparseBayes(_SparseZeros, VariationalBayes):
             is_same = has_same_hot(local, hot)
             local = local._replace(**hot, counts=local.counts.copy())
             starts, index = _patterns(block, local)
-            most = int(sum(np.diff(start) for start in starts).max(initial=0))
+            most = int(np.sum([np.diff(start) for start in starts], axis=0).max(initial=0))
             settle_sparse(
                 starts, index, *columns, *sums, local.counts, self.gamma0, self.floor,
                 is_rugged, ROW_TOL, most,
