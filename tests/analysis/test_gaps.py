@@ -20,7 +20,7 @@ def case():
         rows=[f"r{i}" for i in range(1500)],
         columns=[f"c{i}" for i in range(120)],
     )
-    model = fz.AspectBernoulli(4, n_init=3, random_state=0).fit(X)
+    model = fz.AspectBernoulli(4, prior=0, n_init=3, random_state=0).fit(X)
     return content, X, model
 
 
@@ -73,7 +73,7 @@ def test_added_ones_are_listed_as_false_presences():
     A = np.where(rng.random((2, 40)) < 0.3, 0.9, 0.02)
     clean = (rng.random((800, 40)) < W @ A).astype(float)
     X = fz.corrupt(clean, add=0.4, random_state=0)
-    model = fz.AspectBernoulli(3, n_init=3, random_state=0).fit(X)
+    model = fz.AspectBernoulli(3, prior=0, n_init=3, random_state=0).fit(X)
     assert len(fz.find_phantoms(model).black) == 1
     found = fz.false_presences(model, X, min_probability=0.8)
     assert len(found) > 500
@@ -108,7 +108,7 @@ def test_explanations_are_the_posterior_of_equation_four(case):
 
 def test_cells_not_observed_have_no_explanation():
     X = np.array([[1, 0, np.nan], [0, 1, 1], [1, np.nan, 0]])
-    model = fz.AspectBernoulli(2, random_state=0).fit(X)
+    model = fz.AspectBernoulli(2, prior=0, random_state=0).fit(X)
     causes = fz.explain(model, X, n=1)
     assert len(causes) == 7
 
@@ -147,7 +147,7 @@ def test_models_whose_cells_have_no_component_of_their_own_are_refused(kind, ask
 def test_rows_can_be_dates_pairs_and_plain_lists():
     pd = pytest.importorskip("pandas")
     X = fz.datasets.make_aspect_bernoulli(6, 4, 2, random_state=0).table.to_numpy()
-    model = fz.AspectBernoulli(2, random_state=0).fit(X)
+    model = fz.AspectBernoulli(2, prior=0, random_state=0).fit(X)
     days = pd.date_range("2024-05-01", periods=6)
     pairs = pd.MultiIndex.from_product([["north", "south"], [1, 2, 3]])
     for index in (days, pairs):
@@ -168,7 +168,10 @@ def test_the_best_few_are_the_best_of_all_whatever_the_tiles(case, monkeypatch):
     whole = fz.false_absences(model, X, min_probability=0.2).head(70)
     monkeypatch.setattr(blocks, "_tile_rows", lambda n_columns: 100)
     cut = fz.false_absences(model, X, min_probability=0.2, n=70)
-    assert cut.to_rows() == whole.to_rows()
+    for one, other in zip(cut.to_rows(), whole.to_rows(), strict=True):
+        # Matrix products of other sizes round otherwise.
+        assert one["probability"] == pytest.approx(other["probability"], rel=1e-9)
+        assert (one["row"], one["column"]) == (other["row"], other["column"])
 
 
 def test_only_the_cells_asked_for_are_explained(case, monkeypatch):
@@ -205,7 +208,7 @@ def test_a_table_in_files_is_read_a_block_at_a_time(tmp_path, monkeypatch):
     files = [tmp_path / f"{i}.npy" for i in range(3)]
     for i, file in enumerate(files):
         np.save(file, made.to_numpy()[20 * i : 20 * i + 20])
-    model = fz.AspectBernoulli(2, random_state=0).fit(made)
+    model = fz.AspectBernoulli(2, prior=0, random_state=0).fit(made)
     asked = {"keep": [1, 0], "min_probability": 0.1}
     whole = fz.false_absences(model, made, **asked)
     held, most = set(), 0

@@ -16,7 +16,7 @@ def fitted(A, W):
 def spoilt_digits():
     digits = fz.datasets.make_digits_demo().table
     spoilt = fz.corrupt(digits, omit=0.4, random_state=0)
-    model = fz.AspectBernoulli(12, n_init=4, random_state=0, tol=1e-5).fit(spoilt)
+    model = fz.AspectBernoulli(12, prior=0, n_init=4, random_state=0, tol=1e-5).fit(spoilt)
     return digits, spoilt, model
 
 
@@ -78,7 +78,7 @@ def test_the_digits_paper_figures():
         pytest.skip(str(error))
     truth = digits.to_numpy()
     spoilt = fz.corrupt(digits, omit=0.4, random_state=0)
-    model = fz.AspectBernoulli(14, random_state=0, tol=1e-5).fit(spoilt)
+    model = fz.AspectBernoulli(14, prior=0, random_state=0, tol=1e-5).fit(spoilt)
     rates = []
     for keep in (None, np.ones(14)):
         clean = fz.denoise(model, spoilt, keep=keep).binary.to_numpy()
@@ -87,7 +87,7 @@ def test_the_digits_paper_figures():
     assert rates[0] >= 0.81
     assert rates[0] >= rates[1] + 0.04
     added = fz.corrupt(digits, add=0.4, random_state=0)
-    model = fz.AspectBernoulli(15, random_state=0, tol=1e-5).fit(added)
+    model = fz.AspectBernoulli(15, prior=0, random_state=0, tol=1e-5).fit(added)
     assert len(fz.find_phantoms(model).black) == 1
 
 

@@ -56,7 +56,7 @@ def test_fit_json_is_what_info_json_says(run: Any, finds: Path, tmp_path: Path) 
     assert said["model"] == "AspectBernoulli"
     assert said["n_components"] == 2
     assert [part["component"] for part in said["components"]] == [1, 2]
-    assert set(said["measures"]) == {"log_likelihood", "aic", "bic"}
+    assert set(said["measures"]) == {"log_likelihood", "aic", "bic", "objective"}
 
 
 def test_options_reach_the_model(run: Any, finds: Path, tmp_path: Path) -> None:

@@ -110,8 +110,8 @@ def test_a_threshold_that_is_no_number_is_refused(table):
 
 def test_negative_numbers_of_causes_and_cells_are_refused(table):
     model = fz.AspectBernoulli(2, random_state=0, max_iter=5, tol=0.1).fit(table)
-    with pytest.raises(ValueError, match="top=-1"):
-        fz.explain(model, table, top=-1)
+    with pytest.raises(ValueError, match="n=-1"):
+        fz.explain(model, table, n=-1)
     for n in (-1, -5):
         with pytest.raises(ValueError, match="n=-"):
             fz.expand(model, table, n=n)

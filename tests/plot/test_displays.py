@@ -31,13 +31,13 @@ def spoilt(digits):
 
 @pytest.fixture(scope="module")
 def model(spoilt):
-    return fz.AspectBernoulli(10, tol=1e-4, n_init=4, random_state=0).fit(spoilt)
+    return fz.AspectBernoulli(10, prior=0, tol=1e-4, n_init=4, random_state=0).fit(spoilt)
 
 
 @pytest.fixture(scope="module")
 def three():
     table = fz.datasets.make_aspect_bernoulli(40, 9, 3, random_state=0).table
-    return fz.AspectBernoulli(3, random_state=0).fit(table), table
+    return fz.AspectBernoulli(3, prior=0, random_state=0).fit(table), table
 
 
 def every_display(model, table, image_shape):
@@ -136,7 +136,7 @@ def test_unobserved_cells_are_left_blank() -> None:
     values = fz.datasets.make_aspect_bernoulli(20, 6, 2, random_state=0).table.to_numpy()
     values[0, 1] = np.nan
     table = fz.Table(values)
-    model = fz.AspectBernoulli(2, random_state=0).fit(table)
+    model = fz.AspectBernoulli(2, prior=0, random_state=0).fit(table)
     display = plot.ExplanationDisplay.from_estimator(model, table, rows=[0])
     assert np.isnan(display.observed[0]).sum() == 1
     assert np.isnan(plot.OrderedTableDisplay.from_estimator(model, table).observed).sum() == 1
@@ -213,7 +213,7 @@ def texts_of(figure):
 
 def test_the_caption_of_an_explanation_fits_the_figure(three) -> None:
     model, table = three
-    one = fz.AspectBernoulli(1).fit(table)
+    one = fz.AspectBernoulli(1, prior=0).fit(table)
     for fitted, shape in ((one, (3, 3)), (one, None), (model, (3, 3))):
         figure = plot.ExplanationDisplay.from_estimator(
             fitted, table, rows=[0], image_shape=shape

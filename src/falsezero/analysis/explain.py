@@ -58,7 +58,7 @@ def explain(
     ['row', 'column', 'value', 'component', 'posterior']
     """
     check_convex(model)
-    top = checked_count(top, "top", least=1)
+    n = checked_count(n, "n", least=1)
     row_labels, column_labels = labels_of(model, table)
     wanted = positions_of(row_labels, rows)
     across = positions_of(column_labels, columns, "column")

@@ -102,7 +102,7 @@ def find_phantoms(model: Any, *, threshold: float = 1 / 3) -> Phantoms:
     ...     400, 50, 3, concentration=0.1, shape=(0.2, 0.3), random_state=0
     ... ).table
     >>> spoilt = fz.corrupt(clean, omit=0.6, random_state=0)
-    >>> model = fz.AspectBernoulli(4, n_init=3, random_state=0).fit(spoilt)
+    >>> model = fz.AspectBernoulli(4, prior=0, n_init=3, random_state=0).fit(spoilt)
     >>> fz.find_phantoms(model).kinds.tolist()
     ['white', 'content', 'content', 'content']
     """
@@ -216,7 +216,7 @@ def denoise(model: Any, table: Any, *, keep: Any = None, threshold: float = 0.5)
     --------
     >>> import falsezero as fz
     >>> table = fz.datasets.make_aspect_bernoulli(50, 10, 3, random_state=0).table
-    >>> model = fz.AspectBernoulli(3, random_state=0).fit(table)
+    >>> model = fz.AspectBernoulli(3, prior=0, random_state=0).fit(table)
     >>> clean = fz.denoise(model, table, keep=[1, 1, 0])
     >>> clean.probability.shape, clean.binary.is_binary
     ((50, 10), True)

@@ -31,7 +31,7 @@ class PhantomWeightDisplay(Display):
     --------
     >>> import falsezero as fz
     >>> digits = fz.corrupt(fz.datasets.make_digits_demo().table, omit=0.4, random_state=0)
-    >>> model = fz.AspectBernoulli(10, tol=1e-4, n_init=4, random_state=0).fit(digits)
+    >>> model = fz.AspectBernoulli(10, prior=0, tol=1e-4, n_init=4, random_state=0).fit(digits)
     >>> display = PhantomWeightDisplay.from_estimator(model, digits)
     >>> [correlation < -0.5 for correlation in display.correlations.values()]
     [True]

@@ -150,8 +150,9 @@ class AspectBernoulli(InformationCriteria, ConvexModel):
     Every cell has its own cause: row n picks component k with probability w_nk (`row_weights_`),
     and component k makes a one in column t with probability a_kt (`components_`), so that
     p(x_nt = 1) = sum_k w_nk a_kt with weights on the simplex. Where some zeros are omissions, a
-    component that makes zeros only appears by itself (a "white phantom"); see
-    `falsezero.find_phantoms`.
+    component that makes zeros only appears by itself (a "white phantom"; see
+    `falsezero.find_phantoms`). Phantoms are surest to appear under maximum likelihood, ``prior=0``,
+    the method of the paper; the default predicts hidden cells better.
 
     Parameters
     ----------
