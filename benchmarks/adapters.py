@@ -138,7 +138,7 @@ def collapsed_gibbs(X: Any, k: int, passes: int) -> Fit:
 
     draws = max(1, min(10, passes // 2))
     thin = max(1, passes // (2 * draws))
-    options = {"warmup": passes - draws * thin, "draws": draws, "thin": thin, "random_state": 0}
+    options = {"warmup": passes - draws * thin, "n_draws": draws, "thin": thin, "random_state": 0}
     options |= {"inference": "collapsed_gibbs", "alpha": ALPHA, "eta": ETA, "n_jobs": 1}
     return lambda: DiscretePCA(k, **options).fit(X)
 

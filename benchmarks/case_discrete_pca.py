@@ -117,7 +117,7 @@ def gamma_poisson(k: int, quick: bool) -> list[dict[str, Any]]:
     train, test = corpus(load_associated_press, 10 if quick else 1, 50 if quick else 200)
     model = DiscretePCA(
         k, family="gamma-poisson", inference="collapsed_gibbs", alpha=ALPHA, eta=ETA, n_jobs=1,
-        warmup=60, draws=20, thin=3, random_state=0,
+        warmup=60, n_draws=20, thin=3, random_state=0,
     )  # fmt: skip
     seconds = seconds_of(lambda: model.fit(train))
     ours = judge(model.components_, test)

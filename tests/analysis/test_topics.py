@@ -7,7 +7,13 @@ import pytest
 from scipy import sparse
 
 import falsezero as fz
-from falsezero.analysis.topics import best_rows, distinctive_words, page_rank, top_words
+from falsezero.analysis.topics import (
+    _log_bayes_factor,
+    best_rows,
+    distinctive_words,
+    page_rank,
+    top_words,
+)
 
 WORDS = ["bone", "tooth", "site", "vote", "party", "bill"]
 
@@ -95,3 +101,12 @@ def test_findings_become_a_data_frame(letters):
     frame = pd.DataFrame(words)
     assert list(frame.columns) == words.columns
     assert frame["word"].tolist() == words["word"].tolist()
+
+
+def test_a_bayes_factor_is_a_gain_less_half_a_log_of_the_tokens():
+    # 8 of 10 tokens here, 3 of 30 elsewhere, 11 of 40 in all.
+    gain = 8 * np.log(8 / 10) + 2 * np.log(2 / 10) + 3 * np.log(3 / 30) + 27 * np.log(27 / 30)
+    gain -= 11 * np.log(11 / 40) + 29 * np.log(29 / 40)
+    found = _log_bayes_factor(np.array([8.0, 0.5]), 10.0, np.array([3.0, 20.0]), 30.0)
+    assert found[0] == pytest.approx(gain - 0.5 * np.log(40), rel=1e-12)
+    assert found[1] == -np.inf, "a word used less often is not listed"

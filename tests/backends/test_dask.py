@@ -137,7 +137,7 @@ def test_work_in_place_stays_here(client):
         inference="collapsed_gibbs",
         n_shards=2,
         warmup=3,
-        draws=3,
+        n_draws=3,
         random_state=0,
     )
     table = few_ones()

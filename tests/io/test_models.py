@@ -69,7 +69,7 @@ def test_everything_learnt_comes_back(model: Any, table: fz.Table, tmp_path: Pat
 def test_every_model_works_after_a_journey(name: str, table: fz.Table, tmp_path: Path) -> None:
     kind = model_class(name)
     wanted = {"n_components": 2, "random_state": 0, "max_iter": 30}
-    wanted |= {"n_chains": 1, "warmup": 3, "draws": 3}
+    wanted |= {"n_chains": 1, "warmup": 3, "n_draws": 3}
     has = kind().get_params()
     fitted = kind(**{key: value for key, value in wanted.items() if key in has})
     with warnings.catch_warnings():
@@ -87,14 +87,14 @@ def test_every_model_works_after_a_journey(name: str, table: fz.Table, tmp_path:
 def test_another_process_gives_the_same_answers(table: fz.Table, tmp_path: Path) -> None:
     """Nothing that a fit learnt hangs on the process that fitted it."""
     options = {"random_state": 0, "max_iter": 15}
-    chains = {"n_chains": 1, "warmup": 3, "draws": 3, "random_state": 0}
+    chains = {"n_chains": 1, "warmup": 3, "n_draws": 3, "random_state": 0}
     models = [
         fz.BinaryICA(2, inference="em", **options),
         fz.BinaryICA(2, **options),
         fz.NoisyOr(2, **options),
         fz.BinaryMatrixFactorization(likelihood="gaussian", **chains),
         fz.DiscretePCA(2, family="gamma-poisson", **options),
-        fz.DiscretePCA(2, inference="collapsed_gibbs", warmup=3, draws=3, random_state=0),
+        fz.DiscretePCA(2, inference="collapsed_gibbs", warmup=3, n_draws=3, random_state=0),
         fz.LogisticPCA(2, **options),
     ]
     with warnings.catch_warnings():

@@ -60,7 +60,7 @@ def _r_hat(chains: np.ndarray) -> float:
     n = chains.shape[1]
     within = float(chains.var(axis=1, ddof=1).mean())
     between = float(chains.mean(axis=1).var(ddof=1))
-    if within == 0:
+    if within <= 1e-12 * between:
         return float("inf") if between > 0 else 1.0
     return float(np.sqrt((n - 1) / n + between / within))
 

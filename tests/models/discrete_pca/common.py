@@ -93,7 +93,7 @@ def fitted(name, theta, alpha=ALPHA, beta=BETA, **options):
 INFERENCES = ["mean_field", "em", "gibbs", "collapsed_gibbs"]
 
 
-FAST = {"warmup": 15, "draws": 4, "thin": 1, "max_iter": 20}
+FAST = {"warmup": 15, "n_draws": 4, "thin": 1, "max_iter": 20}
 
 
 quiet = pytest.mark.filterwarnings(

@@ -23,7 +23,7 @@ from falsezero.models.discrete_pca.discrete_pca import DiscretePCA
 @quiet
 def test_every_way_of_fitting_finds_the_components(model, inference):
     counts, theta = corpus()
-    options = FAST | {"warmup": 60, "draws": 10, "max_iter": 100}
+    options = FAST | {"warmup": 60, "n_draws": 10, "max_iter": 100}
     fit = DiscretePCA(3, family=model, inference=inference, alpha=0.2, random_state=1, **options)
     fit.fit(counts)
     np.testing.assert_allclose(fit.components_.sum(axis=1), 1.0, rtol=1e-5)
@@ -170,7 +170,7 @@ def test_weights_of_a_dirichlet_have_no_rate():
 
 
 def test_a_fit_leaves_nothing_of_the_last_one():
-    model = DiscretePCA(2, random_state=0, warmup=2, draws=2, thin=1).fit(COUNTS)
+    model = DiscretePCA(2, random_state=0, warmup=2, n_draws=2, thin=1).fit(COUNTS)
     model.set_params(inference="gibbs").fit(COUNTS)
     assert not hasattr(model, "word_shape_")
     model.set_params(inference="em").fit(COUNTS)

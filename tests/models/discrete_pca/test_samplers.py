@@ -273,7 +273,7 @@ def test_large_counts_are_split_as_small_ones_are_dealt():
 
 def test_direct_gibbs_does_not_visit_single_tokens_of_large_counts():
     table = np.array([[1e12, 1, 0], [2e12, 0, 3], [0, 5, 1e13]])
-    model = DiscretePCA(2, inference="gibbs", warmup=20, draws=5, random_state=0).fit(table)
+    model = DiscretePCA(2, inference="gibbs", warmup=20, n_draws=5, random_state=0).fit(table)
     assert model.transform(table).argmax(axis=1).tolist() in ([0, 0, 1], [1, 1, 0])
 
 
@@ -291,10 +291,10 @@ def test_counts_that_a_sampler_cannot_hold_are_refused(inference, count, words):
 
 
 def test_a_setting_without_effect_is_named():
-    few = {"warmup": 2, "draws": 2, "thin": 1, "random_state": 0}
+    few = {"warmup": 2, "n_draws": 2, "thin": 1, "random_state": 0}
     with pytest.warns(UserWarning, match='max_iter has no effect on inference="gibbs"'):
         DiscretePCA(2, inference="gibbs", max_iter=7, **few).fit(COUNTS)
-    with pytest.warns(UserWarning, match='warmup, draws, thin has no effect on inference="em"'):
+    with pytest.warns(UserWarning, match='warmup, n_draws, thin has no effect on inference="em"'):
         DiscretePCA(2, **few).fit(COUNTS)
     with pytest.warns(UserWarning, match="n_jobs=2 has no effect with n_shards=1"):
         DiscretePCA(2, inference="collapsed_gibbs", n_jobs=2, n_shards=1, **few).fit(COUNTS)
@@ -308,7 +308,7 @@ def test_threads_are_used_without_asking_for_shards():
     assert n_shards_of(DiscretePCA(n_jobs=2)) == 2
     assert n_shards_of(DiscretePCA(n_jobs=2, n_shards=3)) == 3
     assert n_shards_of(DiscretePCA()) == 1
-    few = {"inference": "collapsed_gibbs", "warmup": 3, "draws": 2, "random_state": 0}
+    few = {"inference": "collapsed_gibbs", "warmup": 3, "n_draws": 2, "random_state": 0}
     counts, _ = corpus(30)
     two = DiscretePCA(2, **few, n_jobs=2).fit(counts)
     same = DiscretePCA(2, **few, n_shards=2).fit(counts)

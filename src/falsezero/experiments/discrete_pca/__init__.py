@@ -37,6 +37,11 @@ __all__ = ["run"]
 ALPHA, ETA = 0.5, 0.05
 ALGORITHMS: dict[str, dict[str, Any]] = {
     "mean field, inner loop": {"inference": "mean_field", "inner_iter": 20},
+    "mean field, inner loop on first cycle": {
+        "inference": "mean_field",
+        "inner_iter": 100,
+        "inner_cycles": "first",
+    },
     "mean field": {"inference": "mean_field"},
     "direct Gibbs": {"inference": "gibbs"},
     "Rao-Blackwellised Gibbs": {"inference": "collapsed_gibbs"},

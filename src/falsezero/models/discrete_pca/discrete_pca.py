@@ -79,7 +79,7 @@ class DiscretePCA(CountModel):
     inner_cycles : {"every", "first"}, default="every"
         Whether the inner loop is run in every cycle, or in the first one only (as in the slides'
         comparison).
-    warmup, draws, thin : int
+    warmup, n_draws, thin : int
         The length of a sampler's chain: sweeps before anything is kept, how many draws are kept,
         and how far apart. `max_iter` and `tol` are for mean field and EM.
     n_shards : int or None, default=None
@@ -136,7 +136,7 @@ class DiscretePCA(CountModel):
         "inner_iter": [Interval(Integral, 1, None, closed="left")],
         "inner_cycles": [StrOptions({"every", "first"})],
         "warmup": [Interval(Integral, 0, None, closed="left")],
-        "draws": [Interval(Integral, 1, None, closed="left")],
+        "n_draws": [Interval(Integral, 1, None, closed="left")],
         "thin": [Interval(Integral, 1, None, closed="left")],
         "n_shards": [Interval(Integral, 1, None, closed="left"), None],
         "learning_offset": [Interval(Real, 1, None, closed="left")],
@@ -162,7 +162,7 @@ class DiscretePCA(CountModel):
         inner_iter: int = 1,
         inner_cycles: str = "every",
         warmup: int = 200,
-        draws: int = 20,
+        n_draws: int = 20,
         thin: int = 5,
         n_shards: int | None = None,
         learning_offset: float = 10.0,
@@ -191,7 +191,7 @@ class DiscretePCA(CountModel):
         self.inner_iter = inner_iter
         self.inner_cycles = inner_cycles
         self.warmup = warmup
-        self.draws = draws
+        self.n_draws = n_draws
         self.thin = thin
         self.n_shards = n_shards
         self.learning_offset = learning_offset
@@ -322,7 +322,7 @@ class DiscretePCA(CountModel):
         sharded = exact and self.family != "gamma-multinomial"
         parts = n_shards_of(self) if sharded else len(blocks)
         listeners = () if self.callback is None else (self.callback,)
-        sweeps = self.warmup + self.draws * self.thin
+        sweeps = self.warmup + self.n_draws * self.thin
         with workers(self.n_jobs, parts) as run, progress(self, self.verbose, sweeps) as show:
             steps = self._collapsed(blocks, run) if sharded else self._steps(blocks)
             posterior = Posterior(steps)
@@ -331,7 +331,7 @@ class DiscretePCA(CountModel):
                 blocks,
                 [seed],
                 warmup=self.warmup,
-                draws=self.draws,
+                draws=self.n_draws,
                 thin=self.thin,
                 record=posterior.add,
                 listeners=(*show, *listeners),

@@ -10,7 +10,7 @@ from joblib import effective_n_jobs
 
 _LENGTHS = {
     True: ("max_iter", "tol", "inner_iter", "inner_cycles"),
-    False: ("warmup", "draws", "thin", "n_shards"),
+    False: ("warmup", "n_draws", "thin", "n_shards"),
 }
 """What has no effect on samplers, and on mean field and EM."""
 
@@ -61,7 +61,7 @@ def warn_of_no_effect(model: Any) -> None:
     sampler = model.inference in ("gibbs", "collapsed_gibbs")
     defaults = {p.name: p.default for p in _parameters(model)}
     changed = [n for n in _LENGTHS[sampler] if getattr(model, n) != defaults[n]]
-    length = "warmup + draws x thin sweeps" if sampler else "max_iter and tol"
+    length = "warmup + n_draws x thin sweeps" if sampler else "max_iter and tol"
     if changed:
         warnings.warn(
             f'{", ".join(changed)} has no effect on inference="{model.inference}", whose length '
