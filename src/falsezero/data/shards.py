@@ -89,7 +89,7 @@ class FileBlocks(Blocks):
     def __len__(self) -> int:
         return len(self.files)
 
-    def __getitem__(self, index):  # type: ignore[override]
+    def __getitem__(self, index: Any) -> Any:
         """One block, read now; or some of them, still in their files."""
         if not isinstance(index, slice):
             return _read(self.files[index], self.starts[index], self.check)
