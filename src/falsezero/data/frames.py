@@ -17,7 +17,7 @@ from falsezero.data.labels import are_row_numbers, tidy_labels
 from falsezero.data.layout import Layout
 from falsezero.data.pairs import Pairs, encode, pairs_to_raw
 
-__all__ = ["as_frame", "frame_to_raw", "long_frame", "wide_frame"]
+__all__ = ["as_frame", "frame_to_raw", "is_text", "long_frame", "wide_frame"]
 
 
 def as_frame(obj: Any) -> nw.DataFrame[Any] | None:
@@ -105,11 +105,12 @@ def _label_column(
         remedy = suggest(index, series, "its columns")
         raise DataError(f"{source} has no column {index!r} for index=; {remedy}")
     first = next(iter(series))
-    names_rows = not has_index and (_is_text(series[first]) or _numbers_rows(series[first]))
+    names_rows = not has_index and (is_text(series[first]) or _numbers_rows(series[first]))
     return index if index is not None else (first if names_rows else None)
 
 
-def _is_text(series: nw.Series[Any]) -> bool:
+def is_text(series: nw.Series[Any]) -> bool:
+    """Whether a column holds text, and so may name the rows."""
     if series.dtype == nw.Object:
         return any(isinstance(entry, str) for entry in series.to_list())
     return series.dtype in (nw.String, nw.Categorical, nw.Enum)

@@ -12,7 +12,9 @@ from numpy.typing import NDArray
 
 from falsezero.data import show
 from falsezero.data.errors import DataError
+from falsezero.data.indices import check_indices
 from falsezero.data.labels import as_labels, find_label, pick
+from falsezero.data.values import filled
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -222,7 +224,9 @@ def cell_of(values: sp.csr_array, entry: int) -> tuple[int, int]:
 
 def canonical(values: Any) -> sp.csr_array:
     """Copy any matrix of numbers into a sorted float64 `csr_array` without stored zeros."""
-    matrix: Any = sp.csr_array(_real(values) if sp.issparse(values) else _dense(values))
+    matrix: Any = sp.csr_array(
+        _real(check_indices(values)) if sp.issparse(values) else _dense(values)
+    )
     if matrix.ndim != 2:
         raise DataError(f"A table has two dimensions, but the sparse array has {matrix.ndim}.")
     return sorted_out(matrix)
@@ -246,7 +250,7 @@ def sorted_out(matrix: sp.csr_array) -> sp.csr_array:
 def _dense(values: Any) -> NDArray[np.float64]:
     try:
         if isinstance(values, np.ma.MaskedArray):
-            values = np.ma.filled(values.astype(np.float64), np.nan)
+            values = filled(values)
         array = _real(np.asarray(values))
     except (TypeError, ValueError) as problem:
         if isinstance(problem, DataError):

@@ -9,11 +9,11 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from falsezero.data.containers import opened
 from falsezero.data.shards import Shards
 from falsezero.data.table import Table, sorted_out
 from falsezero.data.values import binarized, is_unfit
 
-_UNREADABLE = ("could not convert string to float", "setting an array element")
 _EXPECTED = {
     "binary": ("zeros and ones", "values above binarize= become ones, as in binarize=0.0"),
     "weight": ("numbers from zero up", "leave negative ones out"),
@@ -32,7 +32,7 @@ def check_table(
 ) -> np.ndarray | sparse.csr_array:
     """Check a table for an estimator and return it as floats, NaN where nothing was observed.
 
-    Takes a `Table`, anything scikit-learn takes, and sparse input, which stays sparse. Names of
+    Takes a `Table`, whatever `as_table` and scikit-learn take; sparse input stays sparse. Names of
     features are kept on the estimator on `reset` and compared otherwise.
     """
     if not reset:
@@ -41,6 +41,7 @@ def check_table(
         raise TypeError(
             f"{type(estimator).__name__} needs the whole table in memory, and cannot take {X!r}."
         )
+    X = opened(X)
     named = X if isinstance(X, Table) else None
     if named is not None and not reset:
         _keep_names(estimator, named, reset)
@@ -48,23 +49,15 @@ def check_table(
         if named is not None:
             # A table's names are compared here, which scikit-learn cannot know.
             warnings.filterwarnings("ignore", "X does not have valid feature names")
-        try:
-            values = validate_data(
-                estimator,
-                X if named is None else named.values,
-                reset=reset,
-                accept_sparse="csr",
-                dtype=[np.float64, np.float32],
-                ensure_all_finite="allow-nan",
-                skip_check_array=False,
-            )
-        except ValueError as problem:
-            if isinstance(X, np.ndarray) or not str(problem).startswith(_UNREADABLE):
-                raise
-            raise ValueError(
-                f"{problem}: make a Table of the {type(X).__name__} with falsezero.as_table first, "
-                "which takes text for row labels or marks."
-            ) from None
+        values = validate_data(
+            estimator,
+            X if named is None else named.values,
+            reset=reset,
+            accept_sparse="csr",
+            dtype=[np.float64, np.float32],
+            ensure_all_finite="allow-nan",
+            skip_check_array=False,
+        )
     if named is not None and reset:
         _keep_names(estimator, named, reset)
     if sparse.issparse(values):
@@ -110,6 +103,7 @@ def check_values(values: Any, kind: str, binarize: float | None, name: str) -> A
 
 def labels_of(estimator: Any, X: Any) -> tuple[np.ndarray, np.ndarray]:
     """Row and column labels of a table, from itself or from what the estimator was fitted on."""
+    X = opened(X)
     if isinstance(X, Table):
         rows, columns = X.rows, X.columns
     else:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-__all__ = ["binarized", "is_unfit"]
+__all__ = ["binarized", "filled", "is_unfit"]
 
 _MOST_DENSE = 1 << 28
 """Cells that a table may have whose zeros all become ones."""
@@ -54,3 +54,9 @@ def is_unfit(data: NDArray[Any], kind: str) -> NDArray[np.bool_]:
     if kind == "count":
         return infinite | (data < 0) | (np.floor(data) != data) & ~np.isnan(data)
     return infinite
+
+
+def filled(masked: np.ma.MaskedArray) -> NDArray[Any]:
+    """The array with NaN where it is masked."""
+    kind = np.float32 if masked.dtype == np.float32 else np.float64
+    return np.ma.filled(masked.astype(kind), np.nan)
