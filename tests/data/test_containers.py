@@ -102,7 +102,8 @@ def answer(name, table):
         try:
             return np.asarray(model.fit(table).reconstruct(table), dtype=float)
         except ValueError as refusal:
-            assert "not observed" in str(refusal) or "NaN" in str(refusal)
+            if not any(word in str(refusal) for word in ("not observed", "NaN")):
+                raise
             return np.zeros(0)
 
 
