@@ -45,7 +45,7 @@ def _whole(model: Any, X: Any, reset: bool = False) -> sparse.csr_array:
     if not hasattr(model, "_family"):
         raise TypeError(
             f"These estimators know the priors of DiscretePCA only; {type(model).__name__} has "
-            "score_samples for rows, and select(criterion='rows') asks every model the same."
+            "score_samples for rows, and select(criterion='cells') for single cells."
         )
     blocks = model._blocks(X, reset=reset)
     return sparse.csr_array(sparse.vstack([b.csr for b in blocks], format="csr"))
