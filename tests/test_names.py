@@ -2,6 +2,7 @@
 
 import ast
 import inspect
+import re
 from collections import defaultdict
 from pathlib import Path
 
@@ -47,3 +48,9 @@ def test_parameters_of_models_use_one_word_for_a_thing():
     banned = {"n_restarts", "draws", "top", "parts", "model", "n_iter", "seed"}
     for short in REGISTRY:
         assert not banned & set(inspect.signature(model_class(short)).parameters), short
+
+
+def test_the_code_of_an_unobserved_cell_is_written_by_its_name():
+    literal = re.compile(r"\bcodes?(\[[^\]]*\])? [!=]= 2\b")
+    found = [str(path) for path in ROOT.rglob("*.py") if literal.search(path.read_text())]
+    assert found == []

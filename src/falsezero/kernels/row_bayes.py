@@ -19,6 +19,7 @@ import math
 import numpy as np
 
 from falsezero.kernels._jit import jit
+from falsezero.kernels.codes import UNOBSERVED
 from falsezero.kernels.dirichlet import _digamma_tail
 
 _TRIAL_STEPS = 6
@@ -249,7 +250,7 @@ def settle_dense(codes, ones, zeros, counts, prior, floor, is_rugged, tolerance)
         factors = np.empty((k, m))
         at = 0
         for t in range(n_columns):
-            if codes[i, t] == 2:
+            if codes[i, t] == UNOBSERVED:
                 continue
             for j in range(k):
                 factors[j, at] = ones[j, t] if codes[i, t] == 1 else zeros[j, t]

@@ -166,11 +166,11 @@ class _LogisticSurface:
         codes, v = self.codes[rows], self.state.components
         theta = w @ v + self.state.bias
         sign = np.where(codes == 1, 1.0, -1.0)
-        cells = np.where(codes == 2, 0.0, -np.logaddexp(0.0, -sign * theta))
+        cells = np.where(codes == UNOBSERVED, 0.0, -np.logaddexp(0.0, -sign * theta))
         value = cells.sum(axis=1) - 0.5 * self.ridge * np.square(w).sum(axis=1)
         p = expit(theta)
-        miss = np.where(codes == 2, 0.0, (codes == 1) - p)
-        bend = np.where(codes == 2, 0.0, p * (1 - p)) @ self.products
+        miss = np.where(codes == UNOBSERVED, 0.0, (codes == 1) - p)
+        bend = np.where(codes == UNOBSERVED, 0.0, p * (1 - p)) @ self.products
         add_to_diagonal(bend, self.ridge, w.shape[1])
         return value, miss @ v.T - self.ridge * w, bend
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from falsezero.data.blocks import Block
+from falsezero.data.blocks import UNOBSERVED, Block
 from falsezero.inference.climb import RowTerms, add_to_diagonal, climb_rows, packed_products
 from falsezero.kernels.convex_sparse import list_surface
 from falsezero.models.convex.hot import find_hot, listed_cells
@@ -53,8 +53,8 @@ class _ExactSurface:
         codes = self.codes[rows]
         is_one, is_zero = codes == 1, codes == 0
         p = np.where(is_one, w @ self.ones, w @ self.zeros)
-        inverse = np.where(codes == 2, 0.0, 1 / p)
-        value = np.where(codes == 2, 0.0, np.log(p)).sum(axis=1)
+        inverse = np.where(codes == UNOBSERVED, 0.0, 1 / p)
+        value = np.where(codes == UNOBSERVED, 0.0, np.log(p)).sum(axis=1)
         u, v = np.where(is_one, inverse, 0.0), np.where(is_zero, inverse, 0.0)
         gradient = u @ self.ones.T + v @ self.zeros.T
         packed = np.square(u) @ self.of_ones + np.square(v) @ self.of_zeros
