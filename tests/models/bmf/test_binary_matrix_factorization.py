@@ -10,7 +10,7 @@ from falsezero import BinaryMatrixFactorization, Table
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
-QUICK = {"n_chains": 1, "warmup": 30, "draws": 20, "random_state": 0}
+QUICK = {"n_chains": 1, "warmup": 30, "n_draws": 20, "random_state": 0}
 
 
 def blocks(noise=0.1, seed=0, shape=(40, 24)):
@@ -98,7 +98,7 @@ def test_new_rows_are_predicted_from_what_is_seen_of_them():
 
 def test_the_answer_does_not_depend_on_threads(case):
     likelihood, table = case
-    options = {"likelihood": likelihood, **QUICK, "n_chains": 3, "draws": 5}
+    options = {"likelihood": likelihood, **QUICK, "n_chains": 3, "n_draws": 5}
     one = BinaryMatrixFactorization(n_jobs=1, **options).fit(table)
     three = BinaryMatrixFactorization(n_jobs=3, **options).fit(table)
     assert [d.log_joint for d in one.draws_] == [d.log_joint for d in three.draws_]

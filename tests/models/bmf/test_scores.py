@@ -79,7 +79,7 @@ def test_a_gaussian_score_is_a_density_in_the_units_of_the_table():
 def test_numbers_of_any_size_are_the_same_numbers_in_other_units(size):
     rng = np.random.default_rng(2)
     table = rng.normal(size=(15, 6)) + np.outer(np.arange(15) < 7, np.arange(6) < 3) * 4.0
-    options = {"likelihood": "gaussian", "n_chains": 1, "warmup": 20, "draws": 10}
+    options = {"likelihood": "gaussian", "n_chains": 1, "warmup": 20, "n_draws": 10}
     plain, large = (
         BinaryMatrixFactorization(**options, random_state=0).fit(table * unit)
         for unit in (1.0, size)

@@ -62,7 +62,7 @@ def test_no_chain_stays_empty_on_balanced_features():
 
 def test_chains_that_disagree_say_so():
     _, shown, _ = balanced(n=60, m=20, hidden=0)
-    options = {"n_chains": 3, "warmup": 0, "draws": 20, "start": "prior", "random_state": 0}
+    options = {"n_chains": 3, "warmup": 0, "n_draws": 20, "start": "prior", "random_state": 0}
     with pytest.warns(ConvergenceWarning, match="chains disagree .*raise warmup"):
         model = BinaryMatrixFactorization(**options).fit(shown)
     assert not model.converged_
