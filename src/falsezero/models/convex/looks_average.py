@@ -1,0 +1,228 @@
+"""Averaging models of repeated looks, and correcting their level by looks held out.
+
+The number of components is not chosen but averaged over. Whether rows differ in detection is
+decided by the evidence. How much detection differs between the cells of a column can be learnt from
+three looks or more; two looks leave it open (with a rate and a share of presences to a column, "0,
+1 or 2 of 2" is fitted exactly whatever the spread), and a wide spread is then assumed.
+
+What remains is the level. Closure, interchangeable looks and the factors are never quite true, so
+the last look at every third row is held out, and logit(present) is corrected by the line
+a + b logit(present) under which the held-out looks are most likely.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.optimize import minimize
+from scipy.special import expit, logit
+
+from falsezero.base.estimator import spawn_seeds
+from falsezero.data.errors import DataError
+from falsezero.data.looks import Looks, as_looks
+from falsezero.models.convex.repeated_looks import RepeatedLooks
+
+__all__ = ["HeldOut", "LooksAverage", "hold_out_last_look"]
+
+COMPONENTS = (2, 4, 8)
+ASSUMED_SPREAD = 2.0
+"""On the logit scale, where looks are too few to learn it: a rate of one half is then spread
+nearly evenly over (0, 1)."""
+_FOLDS = 3
+_EDGE = 1e-6
+
+
+class HeldOut(NamedTuple):
+    """Looks with the last one removed in some rows: which cells, and what it had recorded."""
+
+    looks: Looks
+    rows: np.ndarray
+    columns: np.ndarray
+    hit: np.ndarray
+
+
+def hold_out_last_look(looks: Looks, chosen: np.ndarray, rng: np.random.Generator) -> HeldOut:
+    """Remove the last look from every cell of the chosen rows that had two or more.
+
+    Where a slot counts several looks, one of them is drawn.
+
+    >>> made = Looks(np.ones((4, 3, 5)))
+    >>> held = hold_out_last_look(made, np.array([True, False, False, True]), None)
+    >>> len(held.hit), int(held.looks.tries.sum())
+    (10, 50)
+    """
+    tries = looks.tries.astype(int)
+    rows, columns = np.nonzero((tries.sum(axis=1) >= 2) & chosen[:, None])
+    took_place = tries[rows, :, columns] > 0
+    slot = took_place.shape[1] - 1 - np.argmax(took_place[:, ::-1], axis=1)
+    at = (rows, slot, columns)
+    ones = looks.ones.astype(int)
+    drawn = 0.5 * tries[at] if rng is None else rng.random(len(rows)) * tries[at]
+    hit = drawn < ones[at]
+    ones[at] -= hit
+    tries[at] -= 1
+    kept = Looks(
+        ones,
+        tries,
+        rows=looks.rows,
+        looks=looks.looks,
+        columns=looks.columns,
+        observers=looks.observers,
+        variables=looks.variables,
+        row_variables=looks.row_variables,
+        name=looks.name,
+    )
+    return HeldOut(kept, rows, columns, hit)
+
+
+class LooksAverage:
+    """An average of `RepeatedLooks` over numbers of components, its level set by held-out looks.
+
+    Parameters
+    ----------
+    n_components : sequence of int, default=(2, 4, 8)
+        Numbers of components to average over.
+    false_alarms : bool, default=False
+        Whether a look may record what is not there.
+    max_rows : int, default=2000
+        Rows that the level is learnt from; of more, a random choice.
+    tol, random_state, n_jobs
+        As in `RepeatedLooks`.
+
+    Attributes
+    ----------
+    models_ : list of RepeatedLooks
+    level_ : array (a, b)
+        The correction of logit(present).
+    row_effects_ : bool
+        Whether rows differ in detection, by the evidence.
+
+    Examples
+    --------
+    >>> import falsezero as fz
+    >>> looks = fz.datasets.make_looks(80, 15, 3, 2, random_state=0).looks
+    >>> average = LooksAverage((1, 2), random_state=0).fit(looks)
+    >>> average.present(looks).shape
+    (80, 15)
+    """
+
+    def __init__(
+        self,
+        n_components: Any = COMPONENTS,
+        *,
+        false_alarms: bool = False,
+        max_rows: int = 2000,
+        tol: float = 1e-6,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ):
+        self.n_components = n_components
+        self.false_alarms = false_alarms
+        self.max_rows = max_rows
+        self.tol = tol
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def fit(self, looks: Any) -> LooksAverage:
+        """Decide about row effects, learn the level from held-out looks, and fit all looks."""
+        looks = as_looks(looks)
+        most = int(looks.counts[1].max())
+        if most < 2:
+            raise DataError(
+                "No cell was looked at twice, so detection cannot be measured; state it with "
+                "detection=, or audit the single looks as a table."
+            )
+        rng = np.random.default_rng(spawn_seeds(self.random_state, 1)[0])
+        self._seed = int(rng.integers(2**31))
+        self.heterogeneity_ = ASSUMED_SPREAD if most == 2 else "learn"
+        smallest = min(looks.shape[0], looks.shape[2])
+        self._sizes = [k for k in self.n_components if k <= smallest] or [1]
+        some = looks
+        if looks.shape[0] > self.max_rows:
+            picked = np.isin(np.arange(looks.shape[0]), rng.choice(looks.shape[0], self.max_rows))
+            some = looks.select(rows=picked)
+        self.row_effects_ = self._rows_differ(some)
+        self.level_ = self._held_out_level(some, rng)
+        self.models_ = self._fitted(looks)
+        return self
+
+    def _model(self, size: int, row_effects: bool) -> RepeatedLooks:
+        return RepeatedLooks(
+            size,
+            heterogeneity=self.heterogeneity_,
+            row_effects=row_effects,
+            false_alarms=self.false_alarms,
+            tol=self.tol,
+            random_state=self._seed,
+            n_jobs=self.n_jobs,
+        )
+
+    def _rows_differ(self, looks: Looks) -> bool:
+        """Whether the evidence gains by row effects, with the middle number of components."""
+        size = self._sizes[len(self._sizes) // 2]
+        plain, rows = (self._model(size, differ).fit(looks) for differ in (False, True))
+        return bool(rows.objective_ > plain.objective_)
+
+    def _fitted(self, looks: Looks) -> list[RepeatedLooks]:
+        return [self._model(size, self.row_effects_).fit(looks) for size in self._sizes]
+
+    def _held_out_level(self, looks: Looks, rng: np.random.Generator) -> np.ndarray:
+        """The line of the level, by last looks after zeros in every third row in turn."""
+        fold = rng.permutation(looks.shape[0]) % min(_FOLDS, looks.shape[0])
+        parts = []
+        for i in range(int(fold.max()) + 1):
+            held = hold_out_last_look(looks, fold == i, rng)
+            zero = held.looks.counts[0][held.rows, held.columns] == 0
+            at = held.rows[zero], held.columns[zero]
+            present, again = _mean_answers(self._fitted(held.looks), held.looks)
+            rate = again[at] / np.maximum(present[at], _EDGE)
+            parts.append((present[at], rate, held.hit[zero]))
+        return _learn_level(*(np.concatenate(part) for part in zip(*parts, strict=True)))
+
+    def answers(self, looks: Any) -> tuple[np.ndarray, np.ndarray]:
+        """`present` and `again` of every cell, from one pass over the models."""
+        looks = as_looks(looks)
+        present, again = _mean_answers(self.models_, looks)
+        rate = again / np.maximum(present, _EDGE)
+        ones, tries = looks.counts
+        a, b = self.level_
+        corrected = np.where((ones == 0) & (tries > 0), expit(a + b * _odds(present)), present)
+        return corrected, np.clip(corrected * rate, 0, 1)
+
+    def present(self, looks: Any) -> np.ndarray:
+        """Probability that the thing is there, given all looks at the cell."""
+        return self.answers(looks)[0]
+
+    def again(self, looks: Any) -> np.ndarray:
+        """Probability of a one at the next look at the cell."""
+        return self.answers(looks)[1]
+
+    @property
+    def detection_(self) -> np.ndarray:
+        """Mean detection rate of each column over the models."""
+        return np.mean([model.detection_ for model in self.models_], axis=0)
+
+
+def _mean_answers(models: list[RepeatedLooks], looks: Looks) -> tuple[np.ndarray, np.ndarray]:
+    answers = [model._cell_answers(looks) for model in models]
+    present, again = (
+        np.mean([np.asarray(answer[i]) for answer in answers], axis=0) for i in range(2)
+    )
+    return present, again
+
+
+def _learn_level(present: np.ndarray, rate: np.ndarray, hit: np.ndarray) -> np.ndarray:
+    """a and b of logit(present) -> a + b logit(present), by held-out looks; (0, 1) a priori."""
+    odds = _odds(present)
+
+    def loss(line: np.ndarray) -> float:
+        p = np.clip(expit(line[0] + line[1] * odds) * rate, _EDGE, 1 - _EDGE)
+        prior = 0.5 * line[0] ** 2 + 2.0 * (line[1] - 1) ** 2
+        return float(-np.where(hit, np.log(p), np.log1p(-p)).sum() + prior)
+
+    return np.asarray(minimize(loss, np.array([0.0, 1.0]), method="Nelder-Mead").x)
+
+
+def _odds(p: np.ndarray) -> np.ndarray:
+    return np.asarray(logit(np.clip(p, _EDGE, 1 - _EDGE)))
