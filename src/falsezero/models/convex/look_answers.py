@@ -6,9 +6,18 @@ from typing import Any
 
 import numpy as np
 from scipy.special import expit
+from sklearn.utils.validation import check_is_fitted
 
+from falsezero.data.errors import DataError
 from falsezero.data.tidy import Tidy
-from falsezero.models.convex.detection import LookRates, RowEffects
+from falsezero.models.convex.detection import LookRates, Prior, RowEffects
+from falsezero.models.convex.look_intervals import (
+    averaged_over_rates,
+    cell_scores,
+    look_intervals,
+)
+
+_NO_PRIOR = Prior(0.0, 1.0, 1.0, False)
 
 
 class LookAnswers:
@@ -31,6 +40,46 @@ class LookAnswers:
         """
         return self._cell_answers(X)[1]
 
+    def intervals(self: Any, X: Any, level: float = 0.9, by: str = "columns") -> Tidy:
+        """Intervals for detection and for the number of cells where the thing is there.
+
+        Parameters
+        ----------
+        X : looks that the model was fitted to
+        level : float in (0, 1), default=0.9
+            Probability of the intervals.
+        by : {"columns", "rows"}
+
+        Returns
+        -------
+        Tidy
+            ``seen`` counts cells with a one, ``occupied`` what is there with its interval; by
+            columns, ``detection`` with its own. Content is taken as known: the intervals cover
+            looks and presences.
+        """
+        if by not in ("columns", "rows"):
+            raise DataError(f'by={by!r} must be "columns" or "rows".')
+        if not 0 < level < 1:
+            raise DataError(f"level={level!r} must lie between 0 and 1, as in level=0.9.")
+        return look_intervals(self, X, level, by)
+
+    def misses(self: Any, n_looks: int) -> np.ndarray:
+        """Probability of missing what is there on 0, 1, ..., `n_looks` looks in a row.
+
+        Returns
+        -------
+        array of shape (n_looks + 1, n_columns)
+            For looks under average conditions; cells of a column differ by `heterogeneity_`.
+        """
+        check_is_fitted(self)
+        effects, mean = self.state_.seen, self.state_.seen_mean
+        times = np.arange(n_looks + 1)
+        if effects is None:
+            return (1 - self.detection_) ** times[:, None]
+        rates = LookRates((len(mean), mean.shape[1], 0), _NO_PRIOR, spread=self.heterogeneity_)
+        missed = expit(-(mean[:, 0, None] + effects.spread * rates.nodes))
+        return (missed ** times[:, None, None]) @ np.exp(rates.log_weights)
+
     def _cell_answers(self: Any, X: Any) -> tuple[Any, Any]:
         blocks = self._blocks(X, reset=False)
         parts = self._settled(blocks)
@@ -45,23 +94,31 @@ class LookAnswers:
         )  # type: ignore[return-value]
 
     def _block_answers(self: Any, steps: Any, block: Any, local: Any) -> tuple[Any, Any]:
+        """Present and again, averaged over what is uncertain about detection and content."""
         rows = RowEffects(local.effect, local.effect_variance)
-        found_one, found_zero, evidence = steps.evidence(block.patterns, self.state_, rows)
-        one, zero, _ = (block.cells(part) for part in evidence)
-        unknown = one < 0
-        content = np.clip(self._weights(local) @ self.components_, 0, 1)
-        total = content * one + (1 - content) * zero
-        present = np.where(unknown, content, content * one / np.where(unknown, 1.0, total))
-        hit = self._next_rate(
-            steps.seen, block, found_one, self.state_.seen_mean, self.state_.seen, rows
-        )
-        nothing = RowEffects(None, None)
-        alarm = self._next_rate(
-            steps.alarm, block, found_zero, self.state_.alarm_mean, self.state_.alarm, nothing
-        )
+        present, found_one, found_zero = self._plain_present(steps, block, local)
+        score = cell_scores(self, block)
+        variance = np.einsum("int,tij,jnt->nt", score, self.rate_covariance_, score, optimize=True)
+        present = averaged_over_rates(present, np.where(block.is_observed, variance, 0.0))
+        seen, alarms = self.state_[5:7], self.state_[7:9]
+        hit = self._next_rate(steps.seen, block, found_one, *seen, rows)
+        alarm = self._next_rate(steps.alarm, block, found_zero, *alarms, RowEffects(None, None))
         hit = self.detection_ if hit is None else hit
         alarm = 0.0 if alarm is None else alarm
         return present, present * hit + (1 - present) * alarm
+
+    def _plain_present(self: Any, steps: Any, block: Any, local: Any) -> tuple[Any, Any, Any]:
+        """Bayes' rule at the posterior means, and the evidence of the looks behind it."""
+        rows = RowEffects(local.effect, local.effect_variance)
+        found_one, found_zero, evidence = steps.evidence(block.patterns, self.state_, rows)
+        one, zero, _ = (block.cells(part) for part in evidence)
+        unknown, content = one < 0, self._content(local)
+        total = np.where(unknown, 1.0, content * one + (1 - content) * zero)
+        return np.where(unknown, content, content * one / total), found_one, found_zero
+
+    def _content(self: Any, local: Any) -> np.ndarray:
+        """pi of every cell at the posterior means."""
+        return np.clip(self._weights(local) @ self.components_, 0, 1)
 
     def _next_rate(
         self: Any,

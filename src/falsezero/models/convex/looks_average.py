@@ -113,7 +113,7 @@ class LooksAverage:
         *,
         false_alarms: bool = False,
         max_rows: int = 2000,
-        tol: float = 1e-6,
+        tol: float = 1e-5,
         random_state: Any = None,
         n_jobs: int | None = None,
     ):

@@ -27,6 +27,7 @@ from falsezero.data.validate import check_table
 from falsezero.inference.contract import Fit, Point
 from falsezero.models.convex.detection import Effects, LookRates, Prior
 from falsezero.models.convex.look_answers import LookAnswers
+from falsezero.models.convex.look_intervals import rate_covariance
 from falsezero.models.convex.looks_steps import LooksSteps, State, content_steps
 
 __all__ = ["RepeatedLooks"]
@@ -98,6 +99,8 @@ class RepeatedLooks(LookAnswers, OptimisedModel):
     observers_ : Tidy table or None
         Observers by skill: detection and, where asked for, false alarms, each averaged over the
         columns.
+    rate_covariance_ : array of shape (n_columns, 2, 2)
+        Posterior covariance of each column's detection (logit) and content (shift of log odds).
     heterogeneity_ : float
         The standard deviation between cells, learnt or as given.
     objective_, history_, converged_, n_iter_, n_features_in_, feature_names_in_
@@ -287,6 +290,10 @@ class RepeatedLooks(LookAnswers, OptimisedModel):
         self.components_ = self.state_.alpha / (self.state_.alpha + self.state_.beta)
         self.row_weights_ = weights[:, order]
         self._adopt_rates(self._steps(blocks))
+        rows = [part._replace(content=part.content[:, order]) for part in fit.local]
+        self.rate_covariance_ = np.zeros((blocks.shape[1], 2, 2))
+        if self.inference == "vb":
+            self.rate_covariance_ = rate_covariance(self, blocks, rows)
 
     def _weights(self, local: Any) -> np.ndarray:
         return local.content / local.content.sum(axis=1, keepdims=True)
