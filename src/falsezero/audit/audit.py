@@ -18,6 +18,7 @@ from falsezero.audit.ones import UNLIKELY, expected_of_ones
 from falsezero.audit.probabilities import Probabilities
 from falsezero.audit.trial import Trial, run_trial
 from falsezero.audit.why import Reasons
+from falsezero.data.looks import is_looks
 from falsezero.data.table import Table
 from falsezero.data.tidy import Tidy
 from falsezero.models.average.average import StackedAverage
@@ -347,6 +348,7 @@ def audit(
     loss: float | None = None,
     detection: Any = None,
     certain: Any = None,
+    false_alarms: bool = False,
     random_state: Any = None,
     verbose: int = 1,
 ) -> Audit:
@@ -358,10 +360,14 @@ def audit(
     one was expected more often than not. How many of them are false needs more: a stated loss or
     detection rate, or revisits (`calibrate`).
 
+    Repeated looks measure detection themselves: `again` and `present` are then there for every
+    cell, from an average of `RepeatedLooks` models (`LooksAudit`).
+
     Parameters
     ----------
-    table : Table, array, sparse array, data frame
-        Zeros and ones; NaN for cells that nobody looked at.
+    table : Table, array, sparse array, data frame, Looks
+        Zeros and ones; NaN for cells that nobody looked at. Looks, or a 3-D array of shape (rows,
+        looks, columns), are repeated looks; of shape (rows, observers, 1), observers of one thing.
     probabilities : array, Table or estimator, optional
         Use these instead of the average: probabilities of a one for every cell, or a model with
         `fit` and `reconstruct`, which is then tried on hidden finds like the average would be.
@@ -373,6 +379,8 @@ def audit(
         that are far off order them worse than none.
     certain : list of (row, column), or mask, optional
         Cells that are beyond doubt: zeros that were checked, ones that are sure.
+    false_alarms : bool, default=False
+        Whether repeated looks may record what is not there.
     random_state : int, Generator, RandomState or None
     verbose : int, default=1
         1 shows a progress bar on a terminal, 2 a line for every model fitted, 0 nothing.
@@ -391,6 +399,14 @@ def audit(
     >>> fz.audit(spoilt, probabilities=fz.EASE(), loss=0.2, random_state=0).zeros.columns
     ['row', 'column', 'expected', 'again', 'present', 'why']
     """
+    if is_looks(table):
+        from falsezero.audit.looks import audit_looks, single_looks
+
+        once = single_looks(table)
+        if once is None:
+            stated = (probabilities, loss, detection)
+            return audit_looks(table, stated, certain, false_alarms, random_state)
+        table = once
     table = checked_table(table)
     rates = stated_detection(table, loss, detection)
     sure = checked_cells(certain, table)

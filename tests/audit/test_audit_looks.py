@@ -1,0 +1,118 @@
+"""The audit of repeated looks: probabilities that hold, and what follows from them."""
+
+import numpy as np
+import pytest
+
+import falsezero as fz
+from falsezero.audit.looks import LooksAudit, single_looks
+from falsezero.data.errors import DataError
+from falsezero.models.convex.looks_average import LooksAverage, hold_out_last_look
+
+
+@pytest.fixture(scope="module")
+def made():
+    return fz.datasets.make_looks(150, 25, 3, 2, shape=(0.6, 0.6), random_state=0)
+
+
+@pytest.fixture(scope="module")
+def audit(made):
+    return fz.audit(made.looks, random_state=0)
+
+
+def test_present_is_calibrated_in_the_large(made, audit):
+    zero = made.looks.counts[0] == 0
+    assert isinstance(audit, LooksAudit)
+    present = audit.present.to_numpy()
+    assert present[zero].mean() == pytest.approx(made.present[zero].mean(), rel=0.2)
+    assert (present[~zero] == 1).all()
+    assert (audit.again.to_numpy() <= present + 1e-12).all()
+
+
+def test_listed_zeros_are_there_more_often_than_others(made, audit):
+    zeros = audit.zeros
+    assert zeros.columns == ["row", "column", "expected", "again", "present", "why"]
+    hit = made.present[zeros["row"], zeros["column"]]
+    assert len(hit) > 20
+    assert hit.mean() == pytest.approx(zeros["present"].mean(), abs=0.15)
+
+
+def test_a_plain_array_is_the_same_audit(made, audit):
+    again = fz.audit(made.looks.to_numpy(), random_state=0)
+    np.testing.assert_allclose(again.present.to_numpy(), audit.present.to_numpy())
+
+
+def test_more_looks_are_needed_where_detection_is_low(audit):
+    needed = audit.looks_needed(0.02)
+    hard = np.argsort(audit.measured.detection_)
+    assert needed["looks_needed"][hard[:5]].mean() > needed["looks_needed"][hard[-5:]].mean()
+    by_cell = audit.looks_needed(0.02, by="cells")
+    assert (by_cell["looks_needed"][by_cell["present"] < 0.02] == 0).all()
+    assert len(audit.looks_needed(by="rows")) == 150
+
+
+def test_detection_curves_rise_to_one(audit):
+    curve = audit.detection_curves(5)
+    seen = curve["seen"].reshape(25, 5)
+    assert (np.diff(seen, axis=1) > 0).all()
+    assert seen.max() <= 1
+
+
+def test_a_plan_counts_new_finds(audit):
+    plan = audit.plan(3)
+    assert (np.diff(plan["new_finds"]) <= 0).all()
+
+
+def test_said_in_sentences(audit):
+    assert "more are there although nobody saw them" in audit.summary
+    assert "more likely there than not" in repr(audit)
+
+
+def test_observers_of_one_thing():
+    rng = np.random.default_rng(1)
+    z = rng.random(120) < 0.5
+    hit, alarm = rng.uniform(0.5, 0.95, 9), rng.uniform(0.02, 0.4, 9)
+    labels = (rng.random((120, 9)) < np.where(z[:, None], hit, alarm)).astype(float)
+    audit = fz.audit(labels[:, :, None], random_state=0)
+    assert audit.present.shape == (120, 9)
+    assert ((audit.present.to_numpy()[:, 0] > 0.5) == z).mean() > 0.85
+    assert np.corrcoef(audit.observers["detection"], hit[audit.observers["observer"]])[0, 1] > 0.9
+    wrong_ones = labels[audit.ones["row"], audit.ones["column"]]
+    assert (wrong_ones == 1).all()
+    assert (~z[audit.ones["row"]]).mean() > 0.8
+    with pytest.raises(DataError, match="not observers of one thing"):
+        audit.looks_needed()
+
+
+def test_single_looks_are_audited_as_a_table(made):
+    once = made.looks.select(looks=[0])
+    assert single_looks(made.looks) is None
+    assert single_looks(once) == made.looks.look(0)
+    with pytest.raises(DataError, match="No cell was looked at twice"):
+        LooksAverage().fit(once)
+
+
+def test_stated_rates_belong_to_single_looks(made):
+    with pytest.raises(DataError, match="Repeated looks measure detection"):
+        fz.audit(made.looks, loss=0.2)
+
+
+def test_the_last_look_is_held_out(made):
+    chosen = np.arange(150) < 50
+    held = hold_out_last_look(made.looks, chosen, None)
+    assert held.looks.tries[:50, 2].sum() == 0
+    np.testing.assert_array_equal(
+        held.hit, made.looks.look(2).to_numpy()[held.rows, held.columns] == 1
+    )
+
+
+def test_intervals_cover_what_they_promise():
+    """A quick simulation-based check; 90 % intervals within what 180 columns can tell."""
+    inside = []
+    for seed in range(3):
+        drawn = fz.datasets.make_looks(200, 60, 4, 2, shape=(0.6, 0.6), random_state=seed)
+        table = fz.RepeatedLooks(2, random_state=0).fit(drawn.looks).intervals(drawn.looks)
+        there = drawn.present.sum(axis=0)
+        inside.append((table["occupied_low"] <= there) & (there <= table["occupied_high"]))
+        d = drawn.detection
+        inside.append((table["detection_low"] <= d) & (d <= table["detection_high"]))
+    assert 0.8 < np.mean(inside) <= 0.97
