@@ -275,7 +275,7 @@ def _audit_observers(looks: Looks, random_state: Any) -> LooksAudit:
     there = np.asarray(model.present(looks))
     skill = model.observers_
     place = {label: i for i, label in enumerate(skill["observer"].tolist())}
-    at = [[place[who] for who in row] for row in looks.observers.tolist()]
+    at = [[place[who] for who in row] for row in np.asarray(looks.observers).tolist()]
     hit, alarm = skill["detection"][at], skill["false_alarms"][at]
     again = there * hit + (1 - there) * alarm
     content = model.components_[0, 0]

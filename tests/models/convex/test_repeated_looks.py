@@ -7,9 +7,12 @@ import pytest
 from tests.reference.looks import dawid_skene, enumerated_log_likelihood, enumerated_present
 
 import falsezero as fz
+from falsezero.data.blocks import Blocks
 from falsezero.data.errors import DataError
 from falsezero.kernels.soft_cells import soft_pass
+from falsezero.models.convex.aspect_bernoulli import ExactSteps
 from falsezero.models.convex.detection import LookRates, Prior, RowEffects
+from falsezero.models.convex.family import Components, RowWeights
 from falsezero.models.convex.repeated_looks import _SEEN
 
 NAN = np.nan
@@ -105,14 +108,27 @@ def test_the_bound_on_a_rate_is_below_its_expectation_and_tight_when_certain():
 
 
 def test_with_certain_detection_it_is_aspect_bernoulli():
+    """From any point, a step is that of AspectBernoulli, and so is the objective."""
     table = fz.datasets.make_aspect_bernoulli(60, 12, 2, random_state=0).table
-    model = fz.RepeatedLooks(2, inference="ml", detection=1.0, tol=1e-10, n_init=4, random_state=0)
-    aspect = fz.AspectBernoulli(2, tol=1e-10, n_init=4, random_state=0).fit(table)
-    assert model.fit(table).objective_ == pytest.approx(aspect.objective_, rel=1e-5)
-    np.testing.assert_allclose(
-        model.reconstruct(table).to_numpy(), aspect.reconstruct(table).to_numpy(), atol=2e-3
-    )
+    model = fz.RepeatedLooks(2, inference="ml", detection=1.0, random_state=0).fit(table)
     np.testing.assert_allclose(model.present(table).to_numpy(), table.to_numpy())
+    blocks = model._blocks(table, reset=False)
+    steps = model._steps(blocks)
+    exact = ExactSteps(2, Blocks.cut(table.to_numpy()))
+    state, rows = steps.init(blocks, np.random.default_rng(0))
+    local, theirs = rows[0], RowWeights(rows[0].content)
+    components = Components(state.alpha)
+    for _ in range(20):
+        local, stats = steps.local_step(blocks[0], local, state, None)
+        theirs, their_stats = exact.local_step(
+            Blocks.cut(table.to_numpy())[0], theirs, components, None
+        )
+        ours = steps.objective(stats, state)
+        assert ours == pytest.approx(exact.objective(their_stats, components), rel=1e-6)
+        state = steps.global_step(stats, state, None)
+        components = exact.global_step(their_stats, components, None)
+        np.testing.assert_allclose(state.alpha, components.components, atol=1e-4)
+        np.testing.assert_allclose(local.content, theirs.weights, atol=1e-4)
 
 
 def test_with_certain_detection_and_priors_it_is_binary_ica():
