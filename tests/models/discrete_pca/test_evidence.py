@@ -7,9 +7,11 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 from tests.models.discrete_pca.common import (
     ALPHA,
+    BETA,
     COUNTS,
     ETA,
     MODELS,
+    WITH_POISSON,
     corpus,
     family_of,
     fitted,
@@ -103,3 +105,18 @@ def test_half_of_a_rows_tokens_are_half_of_its_exposure():
     weights = (np.array([0.7, 1.3]) + shown) / (np.array([0.2, 3.0]) + 0.5)
     expected = (hidden * np.log(weights / weights.sum(axis=1, keepdims=True))).sum(axis=1)
     np.testing.assert_allclose(model.score_samples(table), expected, rtol=1e-6)
+
+
+@pytest.mark.parametrize("method", ["annealed", "harmonic"])
+def test_evidence_with_rates_that_differ_is_the_sum_over_components(method):
+    exact, _, _ = reference.enumerate_components(tiny("gamma-poisson"), COUNTS)
+    assert BETA[0] != BETA[1]
+    model = DiscretePCA(2, family="gamma-poisson", alpha=ALPHA, beta=BETA, eta=ETA)
+    found = log_evidence(model, COUNTS, method=method, n_steps=100, n_chains=20, random_state=0)
+    assert found.value == pytest.approx(exact, abs=0.08 if method == "annealed" else 0.3)
+
+
+def test_evidence_of_the_general_model_is_refused():
+    model = DiscretePCA(2, family="gamma-multinomial", groups=WITH_POISSON)
+    with pytest.raises(ValueError, match="cannot be integrated out"):
+        log_evidence(model, COUNTS, n_steps=2, n_chains=1, random_state=0)

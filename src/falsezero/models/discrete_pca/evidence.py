@@ -29,6 +29,7 @@ from falsezero.kernels.topics import left_to_right, sweep_rows_collapsed
 from falsezero.models.discrete_pca.collapsed import CollapsedSteps
 from falsezero.models.discrete_pca.family import Family, Hyper
 from falsezero.models.discrete_pca.gibbs import DirectGibbsSteps, Drawn, Tokens, random_state_of
+from falsezero.models.discrete_pca.lengths import TokenPrior
 from falsezero.models.discrete_pca.rows import KnownTheta, token_log_likelihood
 
 __all__ = ["compare_components", "log_what_if", "row_log_likelihood", "table_evidence"]
@@ -238,10 +239,10 @@ def table_evidence(
     blocks = Blocks.cut(values, block_rows=values.shape[0])
     family = model._family(blocks.shape[1])
     hyper = Hyper(model.alpha_, model.beta_) if fitted else model._priors(family, blocks)
-    if family.gamma and (len(family.names) > 1 or np.ptp(hyper.beta) > 1e-9 * hyper.beta[0]):
+    if family.gamma and not family.poisson.all():
         raise ValueError(
-            'log_evidence needs family="dirichlet-multinomial", or "gamma-poisson" with one beta '
-            "for all components (beta=, learn_beta=False)."
+            'log_evidence needs family="dirichlet-multinomial" or "gamma-poisson": the weights of '
+            '"gamma-multinomial" cannot be integrated out.'
         )
     steps = CollapsedSteps(family, blocks, hyper, model.eta)
     seeds = spawn_seeds(random_state, n_chains)
@@ -258,12 +259,21 @@ def table_evidence(
 
 
 def _log_lengths(family: Family, hyper: Hyper, steps: CollapsedSteps) -> float:
-    """log of what the number of tokens adds for gammas of one rate: a negative binomial's terms."""
+    """log of what the number of tokens adds for gammas: p(L) for every order of the tokens."""
     if not family.gamma:
         return 0.0
-    a, beta, n = hyper.alpha.sum(), hyper.beta[0], steps.tokens
-    terms = gammaln(a + n) - gammaln(a) + a * np.log(beta) - (a + n) * np.log1p(beta)
-    return float(terms.sum())
+    if _has_one_rate(hyper):
+        a, beta, n = hyper.alpha.sum(), hyper.beta[0], steps.tokens
+        terms = gammaln(a + n) - gammaln(a) + a * np.log(beta) - (a + n) * np.log1p(beta)
+        return float(terms.sum())
+    lengths = steps.tokens.astype(np.int64)
+    prior = TokenPrior(hyper, int(lengths.max(initial=0)))
+    return float((prior.log_length(lengths) + gammaln(lengths + 1.0)).sum())
+
+
+def _has_one_rate(hyper: Hyper) -> bool:
+    """Whether gammas have one rate, so that their shares are a Dirichlet."""
+    return bool(np.ptp(hyper.beta) <= 1e-9 * hyper.beta[0])
 
 
 def _anneal(steps: CollapsedSteps, blocks: Blocks, rng: np.random.Generator, n_steps: int) -> float:
@@ -271,9 +281,12 @@ def _anneal(steps: CollapsedSteps, blocks: Blocks, rng: np.random.Generator, n_s
     family, alpha, eta = steps.family, steps.hyper.alpha, steps.eta
     tokens = Tokens.of(blocks[0].csr)
     rows = np.repeat(np.arange(blocks.shape[0]), np.diff(tokens.row_ptr))
-    z, counts, words = _prior_draw(rng, rows, tokens.words, alpha, blocks.shape)
+    z = _prior_draw(steps, rng, rows, blocks.shape[0])
+    counts, words = (np.zeros((n, len(alpha))) for n in blocks.shape)
+    np.add.at(counts, (rows, z), 1)
+    np.add.at(words, (tokens.words, z), 1)
     totals, spread = family.group_sums(words), eta * family.sizes
-    stream, scale = random_state_of(rng), np.ones_like(counts)
+    stream, scale = random_state_of(rng), np.tile(steps.scale(steps.hyper), (len(counts), 1))
     tempers = np.linspace(0, 1, n_steps + 1) ** 2
     log_weight = 0.0
     for before, temper in pairwise(tempers):
@@ -288,16 +301,18 @@ def _anneal(steps: CollapsedSteps, blocks: Blocks, rng: np.random.Generator, n_s
 
 
 def _prior_draw(
-    rng: np.random.Generator, rows: np.ndarray, columns: np.ndarray, alpha: np.ndarray, shape: Any
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Components of all tokens from the prior, and their counts by row and by word."""
-    weights = rng.dirichlet(alpha, size=shape[0])
+    steps: CollapsedSteps, rng: np.random.Generator, rows: np.ndarray, n_rows: int
+) -> np.ndarray:
+    """Components of all tokens from the prior, given how many tokens each row has."""
+    alpha = steps.hyper.alpha
+    if steps.family.gamma and not _has_one_rate(steps.hyper):
+        lengths = np.bincount(rows, minlength=n_rows)
+        drawn = TokenPrior(steps.hyper, int(lengths.max(initial=0))).draw(lengths, rng)
+        dealt = [rng.permutation(np.repeat(np.arange(len(alpha)), own)) for own in drawn]
+        return np.concatenate([np.zeros(0, np.int32), *dealt]).astype(np.int32)
+    weights = rng.dirichlet(alpha, size=n_rows)
     beyond = rng.random(len(rows))[:, None] > np.cumsum(weights, axis=1)[rows]
-    z = np.minimum(beyond.sum(axis=1), len(alpha) - 1).astype(np.int32)
-    counts, words = np.zeros((shape[0], len(alpha))), np.zeros((shape[1], len(alpha)))
-    np.add.at(counts, (rows, z), 1)
-    np.add.at(words, (columns, z), 1)
-    return z, counts, words
+    return np.minimum(beyond.sum(axis=1), len(alpha) - 1).astype(np.int32)
 
 
 def _harmonic(
