@@ -113,11 +113,25 @@ class ExactSteps:
     def global_step(self, stats: _Statistics, state: Components, rng: Any) -> Components:
         """Eqs. 10-11: the share of ones among what each component is responsible for."""
         a = state.components
-        ones = a * stats.ones + self.prior * self.column_mean
-        zeros = (1 - a) * stats.zeros + self.prior * (1 - self.column_mean)
+        ones, zeros = self.expected_counts(stats, state)
+        ones += self.prior * self.column_mean
+        zeros += self.prior * (1 - self.column_mean)
         total = ones + zeros
         new = np.divide(ones, total, out=a.copy(), where=total > 1e-30)
         return self.clip(new)
+
+    def expected_counts(
+        self, stats: _Statistics, state: Components
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Ones and zeros that each component is responsible for in each column."""
+        return state.components * stats.ones, (1 - state.components) * stats.zeros
+
+    def state_of(self, ones: np.ndarray, zeros: np.ndarray) -> Components:
+        """Components from expected counts, with the prior at the mean of these."""
+        mean = (ones.sum(axis=0) + 0.5) / (ones.sum(axis=0) + zeros.sum(axis=0) + 1)
+        total = ones + zeros + self.prior
+        known = np.divide(ones + self.prior * mean, total, out=0 * total + mean, where=total > 0)
+        return self.clip(known.astype(self.dtype))
 
     def objective(self, stats: _Statistics, state: Components) -> float:
         """Log likelihood (eq. 8), with the log prior where there is one."""
@@ -292,6 +306,9 @@ class AspectBernoulli(InformationCriteria, ConvexModel):
         if self.is_averaged_:
             self.points_ = self._steps(blocks).points
             self.point_shares_ = reordered_shares(self.points_, fit.state.proportions, order)
+
+    def _adopt_state(self, state: Components) -> None:
+        self.components_ = state.components
 
     def _measured(self, fit: Fit, blocks: Blocks) -> tuple[float, float]:
         """Log likelihood and its error: none where every cell is visited."""

@@ -22,7 +22,12 @@ from falsezero.inference.contract import Fit, Point, Steps
 from falsezero.inference.engine import restart_rows
 from falsezero.inference.prune import prune
 from falsezero.models.convex.family import ConvexModel, in_order
-from falsezero.models.convex.variational import EXTINCT_CELLS, VariationalBayes, VariationalEM
+from falsezero.models.convex.variational import (
+    EXTINCT_CELLS,
+    Sources,
+    VariationalBayes,
+    VariationalEM,
+)
 from falsezero.models.convex.variational_sparse import (
     SparseBayes,
     SparseEM,
@@ -242,6 +247,10 @@ class BinaryICA(ConvexModel):
         steps = self._variational(blocks, is_sparse=False)
         self.evidence_, self.evidence_error_ = self._measured(steps, fit, blocks)
         self.extinct_ = np.flatnonzero(steps.cells(fit.state)[order] < EXTINCT_CELLS)
+
+    def _adopt_state(self, state: Sources) -> None:
+        self.alpha_, self.beta_ = state.alpha, state.beta
+        self.components_ = self.alpha_ / (self.alpha_ + self.beta_)
 
     def _measured(self, exact: VariationalEM, fit: Fit, blocks: Blocks) -> tuple[float, float]:
         """The bound on the evidence and its error: none where every cell is visited."""

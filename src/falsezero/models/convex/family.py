@@ -18,6 +18,7 @@ from falsezero.kernels.convex import (
     convex_pass,
     onto_simplex,
 )
+from falsezero.models.convex.batches import BatchLearning
 
 NEARER = 0.3
 """A stride may take a probability this much nearer to 0 or 1 than plain steps did, not further:
@@ -129,7 +130,7 @@ def renewed_rows(
     return normalise_rows(new)
 
 
-class ConvexModel(EmpiricalBayes, OptimisedModel):
+class ConvexModel(BatchLearning, EmpiricalBayes, OptimisedModel):
     """Estimator of the convex Bernoulli family: everything but how the parameters are learnt.
 
     A member has, once fitted, `components_` (probability of a one for each component and column)
@@ -148,9 +149,12 @@ class ConvexModel(EmpiricalBayes, OptimisedModel):
     solver: str
 
     def _optimise(self, blocks: Blocks) -> Fit:
+        self._choose_solver(blocks)
+        return super()._optimise(blocks)
+
+    def _choose_solver(self, blocks: Blocks) -> None:
         worth = self.solver == "auto" and is_worth_sparse(blocks.shape, blocks.nnz)
         self.solver_ = "sparse" if worth or self.solver == "sparse" else "exact"
-        return super()._optimise(blocks)
 
     def _is_sparse(self, blocks: Blocks) -> bool:
         """Whether plain zeros are left unvisited: settled by the training table, for all rows."""

@@ -132,6 +132,20 @@ class SparseSteps:
         )
         return Components(np.minimum(columns.T, self.ceiling, order="C"))
 
+    def expected_counts(
+        self, stats: SparseStatistics, state: Components
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Ones and zeros that each component is responsible for, plain zeros in second order."""
+        f, k = state.components, len(state.components)
+        of_zeros = stats.weight_sum[:, None] + stats.gram @ f
+        of_zeros += (stats.zeros[:, :k] - stats.zeros[:, k:] - stats.ones[:, k:]).T
+        return f * stats.ones[:, :k].T, (1 - f) * np.maximum(of_zeros, 0.0)
+
+    def state_of(self, ones: np.ndarray, zeros: np.ndarray) -> Components:
+        """Components from expected counts."""
+        known = self.exact.state_of(ones, zeros).components.astype(float)
+        return Components(np.clip(known, self.floor, self.ceiling))
+
     def objective(self, stats: SparseStatistics, state: Components) -> float:
         """The likelihood with its plain zeros in second order."""
         return stats.log_likelihood + stats.log_prior + self.exact.log_prior(state.components)

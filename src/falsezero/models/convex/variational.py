@@ -136,6 +136,15 @@ class VariationalEM:
         """Eqs. 10-11."""
         return self.sources(state.ones * stats.ones, state.zeros * stats.zeros)
 
+    def expected_counts(self, stats: Any, state: Sources) -> tuple[np.ndarray, np.ndarray]:
+        """Ones and zeros that each component is responsible for in each column."""
+        found = self.global_step(stats, state, None)
+        return found.alpha - self.shapes[0], found.beta - self.shapes[1]
+
+    def state_of(self, ones: np.ndarray, zeros: np.ndarray) -> Sources:
+        """Posteriors from expected counts."""
+        return self.sources(ones, zeros)
+
     def objective(self, stats: Any, state: Sources) -> float:
         """The bound on the log evidence: eq. 6 here, eq. B.1 where rows have a prior too."""
         return stats.log_bound - stats.divergence - state.divergence

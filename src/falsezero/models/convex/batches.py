@@ -1,0 +1,149 @@
+"""Learning from batches of rows: online EM and stochastic variational inference.
+
+Given the rows of a batch at their best weights (or posterior) under the components so far, each
+component is responsible for an expected number of ones and zeros in each column, a row on average.
+These averages move towards the batch's own by a stride (1 + t)^-DECAY at batch t, and the
+components are made from them as in a step over the whole table. That is online EM for maximum
+likelihood (O. Cappé and E. Moulines, JRSS B 71, 2009) and stochastic variational inference for
+binary ICA (M. Hoffman et al., JMLR 14, 2013). Only the averages stay in memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from typing import Any
+
+import numpy as np
+
+from falsezero.backends import workers
+from falsezero.base.factor_model import spawn_seeds
+from falsezero.data.blocks import Blocks
+from falsezero.data.shards import Shards
+from falsezero.inference import tree
+from falsezero.inference.accelerate import squarem
+from falsezero.inference.contract import Point
+from falsezero.inference.engine import advancer, settle_rows
+
+DECAY = 0.7
+_FIRST_STEPS = 60
+
+
+class BatchLearning:
+    """`partial_fit` and `fit_batches` of the convex Bernoulli family.
+
+    A model supplies `_adopt_state`, and steps with `expected_counts(stats, state)` and
+    `state_of(ones, zeros)`.
+    """
+
+    def partial_fit(self: Any, X: Any, y: Any = None, *, total_rows: int | None = None) -> Any:
+        """Learn from one batch of rows, and forget it.
+
+        Parameters
+        ----------
+        X : Table, array, sparse array or data frame
+            Some rows, a few thousand or more. All batches need the same columns.
+        y : ignored
+        total_rows : int, optional
+            Rows of the whole table, which priors are weighed against; by default the rows seen.
+
+        Returns
+        -------
+        self
+            With `components_`, and in `row_weights_` the weights of this batch's rows. There is no
+            likelihood of the whole table.
+
+        Examples
+        --------
+        >>> import falsezero as fz
+        >>> table = fz.datasets.make_aspect_bernoulli(600, 30, 3, random_state=0).table
+        >>> model = fz.AspectBernoulli(3, random_state=0)
+        >>> for start in range(0, 600, 200):
+        ...     model = model.partial_fit(table.select(rows=slice(start, start + 200)))
+        >>> model.n_batches_, model.components_.shape
+        (3, (3, 30))
+        """
+        is_first = not hasattr(self, "n_batches_")
+        if is_first:
+            self._validate_params()
+        blocks = self._blocks(X, reset=is_first)
+        if is_first:
+            self._begin(blocks)
+        self.n_rows_seen_ += blocks.shape[0]
+        total = self.n_rows_seen_ if total_rows is None else total_rows
+        steps = self._steps(blocks)
+        state = self._batch_state(steps, total)
+        with workers(self.n_jobs, len(blocks)) as run:
+            start = Point(state, self._fresh_rows(blocks))
+            local = settle_rows(steps, blocks, start, run, max_iter=100, tol=1e-6)
+            pairs = run(lambda b, part: steps.local_step(b, part, state, None), blocks, local)
+        counts = steps.expected_counts(tree.total([stats for _, stats in pairs]), state)
+        stride = (1.0 + self.n_batches_) ** -DECAY
+        share = stride / blocks.shape[0]
+        self.batch_counts_ = (1 - stride) * self.batch_counts_ + share * np.stack(counts)
+        self.n_batches_ += 1
+        self.row_weights_ = np.concatenate([self._weights(part) for part in local])
+        self._adopt_state(self._batch_state(steps, total))
+        return self
+
+    def fit_batches(self: Any, batches: Iterable[Any] | Shards, *, n_passes: int = 1) -> Any:
+        """Learn from a table in parts, none of which need be in memory with another.
+
+        Parameters
+        ----------
+        batches : iterable of tables, or Shards
+            What `partial_fit` takes, a batch at a time: a list, a generator, the record batches of
+            an Arrow dataset as data frames, `Shards` (one batch a file). For more than one pass it
+            must give its batches again.
+        n_passes : int, default=1
+            How often to go through all batches.
+
+        Examples
+        --------
+        >>> import falsezero as fz
+        >>> table = fz.datasets.make_aspect_bernoulli(600, 30, 3, random_state=0).table
+        >>> parts = [table.select(rows=slice(i, i + 150)) for i in range(0, 600, 150)]
+        >>> fz.AspectBernoulli(3, random_state=0).fit_batches(parts, n_passes=2).n_batches_
+        8
+        """
+        if n_passes > 1 and isinstance(batches, Iterator):
+            raise ValueError(
+                f"n_passes={n_passes} needs batches that can be gone through again, such as a "
+                "list; a generator gives each batch once."
+            )
+        self.__dict__.pop("n_batches_", None)
+        total = None
+        for _ in range(n_passes):
+            for batch in _each(batches):
+                self.partial_fit(batch, total_rows=total)
+            if total is None and hasattr(self, "n_batches_"):
+                total = self.n_rows_seen_
+        if not hasattr(self, "n_batches_"):
+            raise ValueError("batches= holds no batch; give at least one table of rows.")
+        return self
+
+    def _begin(self: Any, blocks: Blocks) -> None:
+        """Average counts after some steps over the first batch: components must first part."""
+        self._choose_solver(blocks)
+        steps = self._steps(blocks)
+        (seed,) = spawn_seeds(self.random_state, 1)
+        point = Point(*steps.init(blocks, np.random.default_rng(seed)))
+        with workers(self.n_jobs, len(blocks)) as run:
+            advance = advancer(steps, blocks, run)
+            for iteration in islice(squarem(steps, advance, point), _FIRST_STEPS):
+                point = iteration.point
+            pairs = run(
+                lambda b, part: steps.local_step(b, part, point.state, None), blocks, point.local
+            )
+        counts = steps.expected_counts(tree.total([stats for _, stats in pairs]), point.state)
+        self.batch_counts_ = np.stack(counts) / blocks.shape[0]
+        self.n_batches_ = self.n_rows_seen_ = 0
+
+    def _batch_state(self: Any, steps: Any, total: int) -> Any:
+        """What the average counts of a row make of a table with so many rows."""
+        return steps.state_of(*(total * self.batch_counts_))
+
+
+def _each(batches: Any) -> Iterable[Any]:
+    """Batches one at a time; of `Shards` each file."""
+    return (Shards([file]) for file in batches.files) if isinstance(batches, Shards) else batches
