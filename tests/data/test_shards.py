@@ -91,8 +91,8 @@ def test_few_rows_are_in_memory_at_a_time(tmp_path, monkeypatch):
     class Counted(Block):
         __hash__ = object.__hash__
 
-    def counting(*arguments):
-        block = plain(*arguments)
+    def counting(*arguments, **named):
+        block = plain(*arguments, **named)
         counted = Counted(block.start, block.values, block.missing)
         alive.add(counted)
         most[0] = max(most[0], len(alive))
@@ -148,3 +148,64 @@ def test_a_model_that_needs_all_rows_says_so(model, tmp_path):
     files = in_files(few_ones(), tmp_path, 1000)
     with pytest.raises(TypeError, match=r"needs the whole table in memory.*Shards\(2 files"):
         model.fit(files)
+
+
+@pytest.fixture(scope="module")
+def in_parquet(tmp_path_factory):
+    """One table three times: dense, wide Parquet files, and long ones."""
+    pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    folder = tmp_path_factory.mktemp("parquet")
+    table = (np.random.default_rng(0).random((120, 15)) < 0.3).astype(float)
+    table[np.arange(120), np.arange(120) % 15] = 1
+    wide, long = [], []
+    for i, part in enumerate((table[:50], table[50:])):
+        rows, columns = part.nonzero()
+        wide.append(folder / f"wide{i}.parquet")
+        pq.write_table(pa.table({f"c{j:02}": part[:, j] for j in range(15)}), wide[-1])
+        long.append(folder / f"long{i}.parquet")
+        fields = {"site": [f"{i}-{r}" for r in rows], "kind": [f"c{c:02}" for c in columns]}
+        pq.write_table(pa.table(fields), long[-1])
+    return table, wide, long
+
+
+def blocks_of(shards):
+    parts = [block.csr.toarray() for block in shards.blocks(lambda values: values)]
+    return np.concatenate(parts)
+
+
+def test_wide_and_long_parquet_files_hold_the_same_table(in_parquet):
+    table, wide, long = in_parquet
+    np.testing.assert_array_equal(blocks_of(fz.Shards(wide)), table)
+    listed = fz.Shards(long, row="site", column="kind")
+    assert listed.shape == (120, 15)
+    order = np.argsort(listed.columns)
+    np.testing.assert_array_equal(blocks_of(listed)[:, order], table)
+
+
+def test_a_model_is_fitted_to_parquet_files(in_parquet):
+    table, wide, _ = in_parquet
+    model = fz.AspectBernoulli(2, random_state=0, max_iter=10, tol=1e-3)
+    here = model.fit(table).components_
+    np.testing.assert_allclose(model.fit(fz.Shards(wide)).components_, here, rtol=1e-4)
+
+
+def test_addresses_are_opened_by_fsspec(in_parquet):
+    fsspec = pytest.importorskip("fsspec")
+    table, wide, _ = in_parquet
+    for i, file in enumerate(wide):
+        with fsspec.open(f"memory://shards/{i}.parquet", "wb") as stream:
+            stream.write(file.read_bytes())
+    with fsspec.open("memory://shards/2.npy", "wb") as stream:
+        np.save(stream, table[:7])
+    shards = fz.Shards([f"memory://shards/{i}" for i in ("0.parquet", "1.parquet", "2.npy")])
+    np.testing.assert_array_equal(blocks_of(shards), np.concatenate([table, table[:7]]))
+
+
+def test_long_lists_are_refused_where_rows_are_torn_or_fields_unknown(in_parquet):
+    _, _, long = in_parquet
+    with pytest.raises(ValueError, match=r"Row '0-0' is in .* and in .*one file"):
+        fz.Shards([long[0], long[0]], row="site", column="kind")
+    with pytest.raises(ValueError, match="has no column 'place'; it has site, kind"):
+        fz.Shards(long, row="place", column="kind")
+    with pytest.raises(ValueError, match="both row= and column="):
+        fz.Shards(long, row="site")

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from os import PathLike, fspath
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 from falsezero.data.blocks import Block, Blocks
-from falsezero.data.table import sorted_out
+from falsezero.data.shard_files import LongNames, labels_in, read_values, shape_of
 
 Check = Callable[[Any], Any]
 """What makes a checked table of floats, NaN where nothing was observed, of what a file holds."""
@@ -27,15 +27,22 @@ class Shards:
 
     Parameters
     ----------
-    files : sequence of paths
-        Dense rows as ``numpy.save`` writes them (.npy), NaN for "not observed", or sparse rows as
-        ``scipy.sparse.save_npz`` writes them (.npz). A few times as many files as there are
-        workers, each a small part of a worker's memory, are about right.
+    files : sequence of paths or fsspec addresses
+        Dense rows as ``numpy.save`` writes them (.npy), NaN for "not observed", sparse rows as
+        ``scipy.sparse.save_npz`` writes them (.npz), or Parquet: a column of numbers for each
+        column, or, with `row` and `column`, a long list of ones. A few times as many files as there
+        are workers, each a small part of a worker's memory, are about right. An address such as
+        ``s3://bucket/part-0.parquet`` is opened by fsspec.
+    row, column : str, optional
+        For Parquet files that list ones: the fields with the labels of their rows and columns. All
+        ones of a row must be in one file.
 
     Attributes
     ----------
     shape : tuple of int
         Rows and columns of the whole table.
+    columns : tuple or None
+        Labels of the columns of long lists, in the order in which they first appear.
 
     Examples
     --------
@@ -52,11 +59,21 @@ class Shards:
     (200, 2)
     """
 
-    def __init__(self, files: Sequence[str | PathLike[str]]):
+    def __init__(
+        self,
+        files: Sequence[str | PathLike[str]],
+        *,
+        row: str | None = None,
+        column: str | None = None,
+    ):
         self.files = [fspath(file) for file in files]
         if not self.files:
             raise ValueError("Shards needs at least one file, but files= is empty.")
-        shapes = [_shape(file) for file in self.files]
+        if (row is None) != (column is None):
+            raise ValueError("A long list needs both row= and column=, the names of its fields.")
+        self.long = None if row is None or column is None else _long_names(self.files, row, column)
+        self.columns = None if self.long is None else self.long.labels
+        shapes = [shape_of(file, self.long) for file in self.files]
         widths = [columns for _, columns in shapes]
         for file, width in zip(self.files, widths, strict=True):
             if width != widths[0]:
@@ -72,19 +89,22 @@ class Shards:
 
     def blocks(self, check: Check) -> Blocks:
         """The rows as models see them, read when they are looked at and checked each time."""
-        return FileBlocks(self.files, self.starts, self.shape[1], check)
+        read = partial(_read, check=check, long=self.long)
+        return FileBlocks(self.files, self.starts, self.shape[1], read)
 
 
 class FileBlocks(Blocks):
     """Blocks that are read from files one at a time; where they are sent to, they are kept."""
 
-    def __init__(self, files: list[str], starts: list[int], n_columns: int, check: Check):
-        self.files, self.starts, self.check = files, starts, check
+    def __init__(
+        self, files: list[str], starts: list[int], n_columns: int, read: Callable[[str, int], Block]
+    ):
+        self.files, self.starts, self.read = files, starts, read
         self.dtype = np.dtype(float)
         self.shape = (starts[-1] - starts[0], n_columns)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _read_all, (self.files, self.starts, self.check)
+        return _read_all, (self.files, self.starts, self.read)
 
     def __len__(self) -> int:
         return len(self.files)
@@ -92,40 +112,39 @@ class FileBlocks(Blocks):
     def __getitem__(self, index: Any) -> Any:
         """One block, read now; or some of them, still in their files."""
         if not isinstance(index, slice):
-            return _read(self.files[index], self.starts[index], self.check)
+            return self.read(self.files[index], self.starts[index])
         files = self.files[index]
         first = range(len(self))[index].start
         starts = self.starts[first : first + len(files) + 1]
-        return FileBlocks(files, starts, self.shape[1], self.check)
+        return FileBlocks(files, starts, self.shape[1], self.read)
 
     def __iter__(self) -> Iterator[Block]:
-        return (_read(f, s, self.check) for f, s in zip(self.files, self.starts, strict=False))
+        return (self.read(f, s) for f, s in zip(self.files, self.starts, strict=False))
 
 
-def _read_all(files: list[str], starts: list[int], check: Check) -> list[Block]:
-    return [_read(file, start, check) for file, start in zip(files, starts, strict=False)]
+def _read_all(
+    files: list[str], starts: list[int], read: Callable[[str, int], Block]
+) -> list[Block]:
+    return [read(file, start) for file, start in zip(files, starts, strict=False)]
 
 
-def _read(file: str, start: int, check: Check) -> Block:
-    if file.endswith(".npy"):
-        values = np.load(file, allow_pickle=False).astype(float, copy=False)
-    else:
-        values = sorted_out(sparse.csr_array(sparse.load_npz(file), dtype=float))
+def _read(file: str, start: int, check: Check, long: LongNames | None) -> Block:
+    values = read_values(file, long)
     (block,) = Blocks.cut(check(values), block_rows=values.shape[0])
     return replace(block, start=start)
 
 
-def _shape(file: str) -> tuple[int, int]:
-    """Rows and columns of what a file holds, without reading the rest."""
-    found = np.load(file, mmap_mode="r", allow_pickle=False)
-    if isinstance(found, np.ndarray):
-        shape = found.shape
-    else:
-        with found:
-            shape = tuple(found["shape"].tolist()) if "shape" in found else ()
-    if len(shape) != 2 or 0 in shape or not file.endswith((".npy", ".npz")):
-        raise ValueError(
-            f"{file} holds no table; Shards needs .npy files of numpy.save with rows and columns, "
-            "or .npz files of scipy.sparse.save_npz."
-        )
-    return shape
+def _long_names(files: list[str], row: str, column: str) -> LongNames:
+    """All column labels of some long lists, after a look whether rows are whole."""
+    columns: dict[Any, None] = {}
+    seen: dict[Any, str] = {}
+    for file in files:
+        columns |= dict.fromkeys(labels_in(file, column))
+        for label in labels_in(file, row):
+            if label in seen:
+                raise ValueError(
+                    f"Row {label!r} is in {seen[label]} and in {file}; all ones of a row must be "
+                    "in one file of Shards."
+                )
+            seen[label] = file
+    return LongNames(row, column, tuple(columns))
