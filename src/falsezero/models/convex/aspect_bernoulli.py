@@ -273,6 +273,10 @@ class AspectBernoulli(InformationCriteria, ConvexModel):
         self.is_averaged_ = is_auto and is_worth_averaging(blocks.shape, self.n_components)
         return super()._optimise(blocks)
 
+    def _begin(self, blocks: Blocks) -> None:
+        self.is_averaged_ = False
+        super()._begin(blocks)
+
     def _steps(self, blocks: Blocks) -> Any:
         prior = 1.0 if isinstance(self.prior, str) else self.prior
         if self.is_averaged_:
