@@ -11,9 +11,15 @@ import numpy as np
 from scipy import sparse
 from scipy.special import expit
 
+from falsezero.analysis.phantom_test import PhantomTest, phantom_test
 from falsezero.audit.cells import Survey, survey_cells
 from falsezero.audit.checks import checked_cells, checked_probabilities, checked_table
-from falsezero.audit.doubt import Detection, present_given_zero, stated_detection
+from falsezero.audit.doubt import (
+    Detection,
+    present_given_zero,
+    row_detection,
+    stated_detection,
+)
 from falsezero.audit.ones import UNLIKELY, expected_of_ones
 from falsezero.audit.probabilities import Probabilities
 from falsezero.audit.trial import Trial, run_trial
@@ -27,6 +33,9 @@ __all__ = ["Audit", "audit"]
 
 _EXPLAINED = 1000
 """Cells that are given reasons; those further down a list have none."""
+
+_TESTED_CELLS = 500_000
+"""Cells up to which a table is tested for row-wise losses."""
 
 _UNIDENTIFIED = (
     "One look a cell tells the order of the zeros, not how many are false: for that, state a loss "
@@ -49,7 +58,7 @@ class Audit:
     expected : Probabilities
         For every cell, how often a look at a cell like it records a one. ``expected[rows]`` gives
         some rows as a Table.
-    detection : Detection or None
+    stated : Detection or None
         Stated rates, where there are any.
     calibration : Calibration or None
         What revisits taught, after `calibrate`.
@@ -59,9 +68,29 @@ class Audit:
     expected: Probabilities
     model: StackedAverage | None = None
     trial: Trial | None = None
-    detection: Detection | None = None
+    stated: Detection | None = None
     certain: sparse.csr_array | None = field(default=None)
     calibration: Any = None
+
+    @cached_property
+    def row_losses(self) -> PhantomTest | None:
+        """Test of "rows differ in their losses"; None where it was not made.
+
+        It is made where nothing was stated, the trial passed, and the table is of moderate size.
+        """
+        cells = self.table.shape[0] * self.table.shape[1]
+        if self.stated is not None or self.model is None or cells > _TESTED_CELLS:
+            return None
+        return phantom_test(self.table, random_state=0) if self.is_informative else None
+
+    @cached_property
+    def detection(self) -> Detection | None:
+        """Detection rates: stated, or of row-wise losses that passed their test; or None."""
+        test = self.row_losses
+        if self.stated is not None or test is None or not test.found:
+            return self.stated
+        found = np.asarray((self.table.values == 1).sum(axis=1)).ravel()
+        return row_detection(found, test.row_rates, test.column_most)
 
     # -- the three numbers ----------------------------------------------------------------------
 
@@ -73,7 +102,9 @@ class Audit:
         detection = self.detection
         return Probabilities(
             self.table,
-            lambda rows: present_given_zero(self.expected.of_rows(rows), detection.of_rows(rows)),
+            lambda rows: present_given_zero(
+                self.expected.of_rows(rows), detection.of_rows(rows), detection.most
+            ),
         )
 
     @cached_property
@@ -90,9 +121,10 @@ class Audit:
         )
 
     @property
-    def _order(self) -> Probabilities | None:
-        """What orders the zeros where something identifies more than `expected`."""
-        return self.again if self.calibration is not None else self.present
+    def order(self) -> Probabilities:
+        """What orders the zeros: `again` or `present` where known, `expected` otherwise."""
+        known = self.again if self.calibration is not None else self.present
+        return self.expected if known is None else known
 
     # -- tables ---------------------------------------------------------------------------------
 
@@ -103,7 +135,8 @@ class Audit:
 
     @cached_property
     def _survey(self) -> Survey:
-        return survey_cells(self.table, self.expected, self._order, self.certain)
+        known = None if self.order is self.expected else self.order
+        return survey_cells(self.table, self.expected, known, self.certain)
 
     @cached_property
     def zeros(self) -> Tidy:
@@ -236,7 +269,7 @@ class Audit:
         total = float(np.nansum(self._survey.row_present))
         said = [f"By {self.detection.source}, about {total:,.0f} zeros are false."]
         share = self._contradicted
-        if share > 0.001:
+        if share > 0.001 and self.stated is not None:
             said.append(
                 f"In {share:.1%} of the zeros a one is expected more often than that allows: the "
                 "rate is too low there, or the loss too high."
@@ -413,7 +446,7 @@ def audit(
     if probabilities is not None and not hasattr(probabilities, "reconstruct"):
         given = checked_probabilities(probabilities, table)
         known = Probabilities(table, lambda rows: given[rows])
-        return Audit(table, known, detection=rates, certain=sure)
+        return Audit(table, known, stated=rates, certain=sure)
     members = None
     if probabilities is not None:
         members = [(type(probabilities).__name__, probabilities)]

@@ -21,7 +21,10 @@ from falsezero.data.errors import DataError
 from falsezero.data.labels import find_label
 from falsezero.data.table import Table
 
-__all__ = ["Detection", "present_given_zero", "stated_detection"]
+__all__ = ["Detection", "present_given_zero", "row_detection", "stated_detection"]
+
+_PRIOR_FINDS = 4.0
+"""How many finds the mean rate of all rows counts for in the rate of one."""
 
 
 class Detection(NamedTuple):
@@ -31,21 +34,26 @@ class Detection(NamedTuple):
     columns: np.ndarray
     source: str
     """Where the rates come from, in words."""
+    most: np.ndarray | float = 1.0
+    """The largest probability, in each column, that something is there."""
 
     def of_rows(self, rows: np.ndarray) -> np.ndarray:
         """Detection in every cell of some rows."""
         return self.rows[rows, None] * self.columns[None, :]
 
 
-def present_given_zero(expected: np.ndarray, detection: np.ndarray) -> np.ndarray:
+def present_given_zero(
+    expected: np.ndarray, detection: np.ndarray, most: np.ndarray | float = 1.0
+) -> np.ndarray:
     """Probability that something is there although one look found nothing (eq. 1).
 
-    Where `expected` exceeds `detection`, which cannot be, the cell counts as surely present.
+    pi is at most `most`. Where `expected` exceeds `detection`, which cannot be, the cell counts as
+    surely present by default.
 
     >>> present_given_zero(np.array([0.2, 0.4]), np.array([0.5, 0.5])).round(3)
     array([0.25 , 0.667])
     """
-    content = np.minimum(expected / detection, 1.0)
+    content = np.minimum(expected / detection, most)
     rest = 1 - content * detection
     return np.divide(content * (1 - detection), rest, out=np.zeros_like(rest), where=rest > 0)
 
@@ -78,6 +86,19 @@ def stated_detection(table: Table, loss: float | None, detection: Any) -> Detect
         return Detection(_rates(detection, table.rows, "row"), columns, "your detection rates")
     rates = _rates(detection, table.columns, "column")
     return Detection(rows, rates, "your detection rates")
+
+
+def row_detection(found: np.ndarray, rates: np.ndarray, most: np.ndarray) -> Detection:
+    """Detection by row from the rates that a phantom leaves, drawn to their mean.
+
+    A row with `found` ones has found / rate of them in all; the fewer, the less sure is its rate.
+    No cell holds something with a probability above `most`, the largest of any content component
+    in its column.
+    """
+    there = found / np.maximum(rates, 0.05)
+    drawn = (rates * there + _PRIOR_FINDS * rates.mean()) / (there + _PRIOR_FINDS)
+    source = "row-wise losses, which passed a test"
+    return Detection(np.clip(drawn, 0.05, 1.0), np.ones(len(most)), source, most)
 
 
 def _is_for(detection: Any, labels: np.ndarray, others: np.ndarray) -> bool:

@@ -24,7 +24,7 @@ __all__ = ["CellScorer", "Link", "fit_link"]
 _BLOCK_CELLS = 1 << 22
 """Cells of the largest dense work array: 32 MB."""
 
-_LINK_CELLS = 1 << 19
+_LINK_CELLS = 1 << 17
 """Cells, of whole rows spread evenly over the table, from which the link is learnt."""
 
 _MIN_SLOPE = 1e-6

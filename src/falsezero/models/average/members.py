@@ -22,11 +22,14 @@ from falsezero.models.convex.aspect_bernoulli import AspectBernoulli
 
 __all__ = ["Member", "default_members", "expected_rows", "fit_members"]
 
-_LOGISTIC_WORK = 5e8
-"""Cells times squared components that logistic PCA may cost an iteration."""
+_LOGISTIC_CELLS, _LOGISTIC_WORK = 2e6, 5e8
+"""Cells, and cells times squared components, that logistic PCA may visit in an iteration."""
 
 _PAIRS_OF_ROWS = 4e8
 """Pairs of rows that may be compared."""
+
+_TWO_STARTS = 50_000
+"""Cells up to which every factor model is fitted twice."""
 
 _WIDEST = 4000
 """Columns up to which a matrix of all pairs of columns is held."""
@@ -50,29 +53,33 @@ def default_members(shape: tuple[int, int]) -> list[Member]:
     """
     n_rows, n_columns = shape
     smaller = min(shape)
-    logistic = [k for k in (2, 5, 12, 30) if n_rows * n_columns * k * k <= _LOGISTIC_WORK]
+    cells = n_rows * n_columns
+    sizes = (2, 5, 12, 30) if cells <= _LOGISTIC_CELLS else ()
+    logistic = [k for k in sizes if cells * k * k <= _LOGISTIC_WORK]
     families = [
         ("AspectBernoulli", _aspects, (2, 4, 8, 16, 32), 8, smaller),
         ("BernoulliMixture", _mixture, (4, 8, 16, 32, 64), 16, n_rows // 4),
         ("LogisticPCA", _logistic, logistic, 12, smaller),
     ]
-    members = [part for family in families for part in _few_and_many(*family)]
+    # Where it costs little, two random starts are averaged.
+    starts = 1 + (cells <= _TWO_STARTS)
+    members = [part for family in families for part in _few_and_many(*family, starts)]
     if n_columns <= _WIDEST:
         members += [Member(f"EASE, ridge {r:g}", [EASE(r)]) for r in (2.0, 6.0, 20.0)]
         members += [Member("ColumnNeighbours", [ColumnNeighbours()]), Member("Beals", [Beals()])]
     if n_rows**2 <= _PAIRS_OF_ROWS:
-        near = [k for k in (10, 30, 100) if k < n_rows]
+        near = [k for k in (20, 100) if k < n_rows]
         members += [Member(f"RowNeighbours, {k}", [RowNeighbours(k)]) for k in near]
     return [*members, Member("Margins", [Margins()])]
 
 
 def _few_and_many(
-    family: str, make: Any, sizes: Iterable[int], many: int, limit: int
+    family: str, make: Any, sizes: Iterable[int], many: int, limit: int, starts: int
 ) -> list[Member]:
     possible = [k for k in sizes if k < limit]
     few, rest = [k for k in possible if k < many], [k for k in possible if k >= many]
     named = [(f"{family}, few components", few), (f"{family}, many components", rest)]
-    return [Member(name, [make(k) for k in chosen]) for name, chosen in named if chosen]
+    return [Member(name, [make(k) for k in chosen * starts]) for name, chosen in named if chosen]
 
 
 def _aspects(k: int) -> AspectBernoulli:
@@ -94,7 +101,8 @@ def fit_members(
     fitted = []
     for member in members:
         tell(member.name)
-        own = [_seeded(clone(estimator), seed) for estimator in member.estimators]
+        seeds = seed.spawn(len(member.estimators))
+        own = [_seeded(clone(e), s) for e, s in zip(member.estimators, seeds, strict=True)]
         with warnings.catch_warnings():
             # A member may stop early: rough fits average as well as settled ones.
             warnings.simplefilter("ignore", ConvergenceWarning)
