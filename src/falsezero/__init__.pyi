@@ -20,11 +20,11 @@ from falsezero.analysis.noise import Denoised as Denoised
 from falsezero.analysis.noise import Phantoms as Phantoms
 from falsezero.analysis.noise import denoise as denoise
 from falsezero.analysis.noise import find_phantoms as find_phantoms
-from falsezero.analysis.phantom_test import PhantomTest as PhantomTest
-from falsezero.analysis.phantom_test import phantom_test as phantom_test
 from falsezero.analysis.ordering import Ordering as Ordering
 from falsezero.analysis.ordering import order_by_component as order_by_component
 from falsezero.analysis.ordering import ternary_coordinates as ternary_coordinates
+from falsezero.analysis.phantom_test import PhantomTest as PhantomTest
+from falsezero.analysis.phantom_test import phantom_test as phantom_test
 from falsezero.analysis.selection import Selection as Selection
 from falsezero.analysis.selection import select as select
 from falsezero.audit.audit import Audit as Audit

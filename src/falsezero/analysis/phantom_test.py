@@ -27,7 +27,7 @@ _FREE_Z = 5.0
 """A free component that tells something is worth more than this."""
 _MOST_COMPONENTS = 6
 _SMOOTHING = 1.0
-"""Prior of the fit that bootstrap tables are drawn from: maximum likelihood fits have weights nearer
+"""Prior of the fit that bootstrap tables come from: maximum likelihood fits have weights nearer
 to the edge than the table's own, and a phantom gains less in tables drawn from them."""
 _START = 0.1
 """Weight that an added component has at the start."""

@@ -15,7 +15,7 @@ __all__ = ["AVERAGE", "Trial", "run_trial"]
 
 AVERAGE = "average"
 _BOOTSTRAPS = 30
-_Z = 3.0
+_Z = 2.5
 """Standard errors by which the average must beat popularity: rarely by chance."""
 _FEWEST_HIDDEN = 10
 
