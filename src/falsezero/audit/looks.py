@@ -249,7 +249,7 @@ def audit_looks(
     return LooksAudit(
         table,
         Probabilities(table, lambda rows: expected[rows]),
-        detection=_measured(average.detection_, len(table)),
+        stated=_measured(average.detection_, len(table)),
         certain=checked_cells(certain, table),
         looks=looks,
         measured=average,
@@ -283,7 +283,7 @@ def _audit_observers(looks: Looks, random_state: Any) -> LooksAudit:
     return LooksAudit(
         table,
         Probabilities(table, lambda rows: expected[rows]),
-        detection=_measured(hit.mean(axis=0), len(table)),
+        stated=_measured(hit.mean(axis=0), len(table)),
         looks=looks,
         measured=model,
         cells=(np.broadcast_to(there, table.shape), again),
