@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from falsezero.cli._common import Whole, say, together
+from falsezero.cli._common import Number, Whole, say, together
 from falsezero.cli._words import one_sentence
 
 __all__ = [
@@ -96,6 +96,12 @@ table_options = together(
     click.option("--layer", metavar="NAME", help="The layer of an AnnData file to use."),
     click.option("--delimiter", metavar="CHAR", help="What separates fields."),
     click.option("--encoding", default="utf-8", help="Encoding of a text file."),
+    click.option(
+        "--max-gigabytes",
+        type=Number(min=0),
+        metavar="X",
+        help="Memory that a file may ask for.  [default: 1, or 32 times its size]",
+    ),
 )
 
 

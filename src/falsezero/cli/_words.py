@@ -21,6 +21,7 @@ OPTION_OF = {
     "layer": "--layer",
     "delimiter": "--delimiter",
     "encoding": "--encoding",
+    "max_gigabytes": "--max-gigabytes",
     "keep": "--keep",
     "image_shape": "--image",
     "criterion": "--criterion",

@@ -14,7 +14,7 @@ __all__ = ["Cells", "NotANumber", "is_number"]
 MISSING = ("", "na", "n/a", "nan", "null", "none", "<na>", "?")
 ONES = ("true", "t", "yes", "y", "x", "+", "present", "\N{CHECK MARK}", "\N{HEAVY CHECK MARK}")
 ZEROS = ("false", "f", "no", "n", "absent")
-NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?inf(inity)?", re.IGNORECASE)
+NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?|[+-]?inf(inity)?", re.IGNORECASE)
 MEANINGS = dict.fromkeys(ONES, 1.0) | dict.fromkeys(ZEROS, 0.0)
 MEANINGS |= dict.fromkeys(MISSING, math.nan)
 

@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from falsezero.data.errors import DataError, suggest
+from falsezero.data.errors import DataError, quote, suggest
 from falsezero.data.labels import as_labels
 from falsezero.data.table import Table, canonical, cell_of
 from falsezero.data.values import binarized, is_unfit
@@ -97,6 +97,6 @@ def _sentence(place: str, value: float, kind: str, hints: list[str]) -> str:
 
 def _by_label(rows: NDArray[Any], columns: NDArray[Any]) -> Callable[[int, int], str]:
     def place(row: int, column: int) -> str:
-        return f"The cell in row {rows[row].item()!r}, column {columns[column].item()!r}"
+        return f"The cell in row {quote(rows[row].item())}, column {quote(columns[column].item())}"
 
     return place

@@ -10,7 +10,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from falsezero.data.checks import Raw
-from falsezero.data.errors import DataError, FileReadError, MissingFileError, suggest
+from falsezero.data.errors import DataError, FileReadError, MissingFileError, quote, suggest
+from falsezero.data.limits import check_size
 
 __all__ = ["find_file", "load_whole", "located"]
 
@@ -55,14 +56,17 @@ def load_whole(path: Path, kind: str, load: Callable[[], Any]) -> Any:
         ) from None
 
 
-def located(values: Any, rows: Any, columns: Any, path: Path) -> Raw:
+def located(
+    values: Any, rows: Any, columns: Any, path: Path, max_gigabytes: float | None = None
+) -> Raw:
     """What a matrix file holds, with places that name the file."""
+    check_size(path, 16 * sum(values.shape), max_gigabytes)
     if not sp.issparse(values) and values.dtype.kind not in "biuf":
         raise DataError(f"{path} holds {values.dtype.name} entries where numbers belong.")
 
     def place(row: int, column: int) -> str:
         row_name = row if rows is None else np.asarray(rows).tolist()[row]
         column_name = column if columns is None else np.asarray(columns).tolist()[column]
-        return f"{path} row {row_name!r}, column {column_name!r}"
+        return f"{path} row {quote(row_name)}, column {quote(column_name)}"
 
     return Raw(values, rows, columns, str(path), place)

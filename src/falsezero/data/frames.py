@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from falsezero.data.cells import Cells, NotANumber
 from falsezero.data.checks import Raw, only_ones_and_gaps
-from falsezero.data.errors import DataError, suggest
+from falsezero.data.errors import DataError, quote, suggest
 from falsezero.data.labels import are_row_numbers, tidy_labels
 from falsezero.data.layout import Layout
 from falsezero.data.pairs import Pairs, encode, pairs_to_raw
@@ -28,7 +28,8 @@ def as_frame(obj: Any) -> nw.DataFrame[Any] | None:
         names = list(obj.columns)
         twice = next(name for name in names if names.count(name) > 1)
         raise DataError(
-            f"The frame uses the column name {twice!r} twice; give every column a name of its own."
+            f"The frame uses the column name {quote(twice)} twice; give every column a name of its "
+            "own."
         ) from None
     if isinstance(frame, nw.LazyFrame):
         return frame.collect()
@@ -60,7 +61,7 @@ def wide_frame(frame: nw.DataFrame[Any], index: Any, source: str = "The frame") 
     def hint(column: int, value: float) -> list[str]:
         may_name = column == 0 and index is None and rows is None
         first = next(iter(series))
-        return [f"index={first!r} if that column names the rows"] * may_name
+        return [f"index={quote(first)} if that column names the rows"] * may_name
 
     return Raw(values, rows, list(series), source, hint=hint)
 
@@ -72,7 +73,7 @@ def long_frame(
     for name in (row, column, value):
         if name is not None and name not in frame.columns:
             remedy = suggest(name, frame.columns, "its columns")
-            raise DataError(f"{source} has no column {name!r}; {remedy}")
+            raise DataError(f"{source} has no column {quote(name)}; {remedy}")
     row_codes, rows = encode(_labels(frame[row], source).tolist())
     column_codes, columns = encode(_labels(frame[column], source).tolist())
     values = np.ones(len(frame)) if value is None else _numbers(frame[value], source, None)
@@ -103,7 +104,7 @@ def _label_column(
         return None
     if index is not None and index not in series:
         remedy = suggest(index, series, "its columns")
-        raise DataError(f"{source} has no column {index!r} for index=; {remedy}")
+        raise DataError(f"{source} has no column {quote(index)} for index=; {remedy}")
     first = next(iter(series))
     names_rows = not has_index and (is_text(series[first]) or _numbers_rows(series[first]))
     return index if index is not None else (first if names_rows else None)
@@ -124,7 +125,7 @@ def _labels(series: nw.Series[Any], source: str) -> NDArray[Any]:
     listed = series.to_list()
     for position, label in enumerate(listed):
         if label is None or label != label:
-            raise DataError(f"{source} row {position} has no label in column {series.name!r}.")
+            raise DataError(f"{source} row {position} has no label in column {quote(series.name)}.")
     return tidy_labels(listed)
 
 
@@ -140,9 +141,9 @@ def _numbers(series: nw.Series[Any], source: str, rows: Any) -> NDArray[np.float
         except NotANumber:
             row = position if rows is None else rows[position].item()
             raise DataError(
-                f"{source} row {row!r}, column {series.name!r} holds {entry!r} where a number "
-                "belongs; leave a cell that was not observed empty, or pass "
-                f"index={series.name!r} if that column names the rows, or row= and column= if "
+                f"{source} row {quote(row)}, column {quote(series.name)} holds {quote(entry)} "
+                "where a number belongs; leave a cell that was not observed empty, or pass "
+                f"index={quote(series.name)} if that column names the rows, or row= and column= if "
                 "every line is one pair."
             ) from None
     return numbers

@@ -8,11 +8,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from falsezero.data.errors import DataError, suggest
+from falsezero.data.errors import DataError, quote, suggest
 
-__all__ = ["are_row_numbers", "as_labels", "find_label", "pick", "tidy_labels"]
+__all__ = ["are_row_numbers", "as_labels", "find_label", "pick", "text_array", "tidy_labels"]
 
 Labels = NDArray[Any]
+
+_WIDEST = 1 << 28
+"""Bytes that labels of very uneven length may take together."""
 
 
 def as_labels(labels: Any, size: int, axis: str) -> Labels:
@@ -37,8 +40,8 @@ give every row a name of its own.
     twice = first_duplicate(names)
     if twice is not None:
         raise DataError(
-            f"The {axis} label {names[twice[0]].item()!r} is used twice ({axis}s {twice[0]} and "
-            f"{twice[1]}); give every {axis} a name of its own."
+            f"The {axis} label {quote(names[twice[0]].item())} is used twice ({axis}s {twice[0]} "
+            f"and {twice[1]}); give every {axis} a name of its own."
         )
     return names
 
@@ -46,7 +49,7 @@ give every row a name of its own.
 def tidy_labels(labels: Any, axis: str = "row") -> Labels:
     """Turn any list of names into an int64 or text array."""
     if isinstance(labels, str):
-        raise DataError(f"The {axis} labels must be a list of names, not the text {labels!r}.")
+        raise DataError(f"The {axis} labels must be a list of names, not the text {quote(labels)}.")
     names = np.asarray(labels if hasattr(labels, "__array__") else _object_array(labels))
     if names.ndim != 1:
         raise DataError(f"The {axis} labels must be one-dimensional, not of shape {names.shape}.")
@@ -59,7 +62,23 @@ def tidy_labels(labels: Any, axis: str = "row") -> Labels:
     for position, name in enumerate(names):
         if name is None or name != name:
             raise DataError(f"The label of {axis} {position} is missing; give every {axis} a name.")
-    return np.array([_text(name) for name in names], dtype=np.str_)
+    return text_array([_text(name) for name in names], axis)
+
+
+def text_array(names: list[str], axis: str = "row") -> Labels:
+    """Names as an array of text, which gives each the width of the longest.
+
+    >>> text_array(["a", "bc"])
+    array(['a', 'bc'], dtype='<U2')
+    """
+    longest = max(names, key=len, default="")
+    needed = 4 * len(names) * len(longest)
+    if needed > max(_WIDEST, 32 * sum(map(len, names))):
+        raise DataError(
+            f"The {axis} label {quote(longest)} has {len(longest)} characters, and with it "
+            f"{len(names)} labels take {needed / 1e9:.1f} GB; shorten it."
+        )
+    return np.array(names, dtype=np.str_)
 
 
 def first_duplicate(names: Labels) -> tuple[int, int] | None:
@@ -91,7 +110,7 @@ def find_label(label: Hashable, lookup: dict[Any, int], axis: str) -> int:
         if other is not None and other in lookup:
             return lookup[other]
     raise DataError(
-        f"There is no {axis} labelled {label!r}; {suggest(label, lookup, f'its {axis}s')}"
+        f"There is no {axis} labelled {quote(label)}; {suggest(label, lookup, f'its {axis}s')}"
     )
 
 
@@ -132,7 +151,8 @@ def _is_whole(value: object) -> bool:
 
 
 def _as_whole(value: object) -> int | None:
-    return int(value) if isinstance(value, str) and value.lstrip("-").isdecimal() else None
+    is_whole = isinstance(value, str) and len(value) < 20 and value.removeprefix("-").isdecimal()
+    return int(value) if is_whole else None  # type: ignore[call-overload]
 
 
 def _text(name: object) -> str:

@@ -48,6 +48,7 @@ class ReadOptions(Layout):
     skip: int = 0
     delimiter: str | None = None
     encoding: str = "utf-8"
+    max_gigabytes: float | None = None
 
     def given(self) -> list[str]:
         """Names of the options that differ from their defaults.

@@ -14,7 +14,8 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from falsezero.data.cells import Cells
-from falsezero.data.errors import DataError, FileReadError, suggest
+from falsezero.data.errors import DataError, FileReadError, quote, suggest
+from falsezero.data.limits import allowed_bytes, check_size
 
 __all__ = ["Record", "TextFile"]
 
@@ -37,6 +38,11 @@ NO_TEXT = {
 }
 
 
+_BYTES_A_CHARACTER = 8
+_BYTES_A_LINE = 100
+"""What text takes once it is cut into fields, and a line once it is read, roughly."""
+
+
 class TextFile(NamedTuple):
     """A text file, how its lines are cut into fields, and what marks in them mean."""
 
@@ -46,6 +52,7 @@ class TextFile(NamedTuple):
     header: bool = True
     skip: int = 0
     marks: Mapping[str, Any] = MappingProxyType({})
+    max_gigabytes: float | None = None
 
     def records(self) -> Iterator[Record]:
         """Walk over the lines that are not blank: line number from 1, and its fields.
@@ -76,7 +83,7 @@ class TextFile(NamedTuple):
         named = NAMED.get(self.delimiter, self.delimiter)
         if len(named) != 1 or named in '"\r\n':
             raise DataError(
-                f"delimiter={self.delimiter!r} does not separate fields; give one character, "
+                f"delimiter={quote(self.delimiter)} does not separate fields; give one character, "
                 "such as delimiter=';', or 'tab' or 'space'."
             )
         return named
@@ -86,7 +93,7 @@ class TextFile(NamedTuple):
         start = above + 1
         try:
             with _open(self.path, "rt", self.codec) as handle:
-                lines: Iterator[str] = islice(handle, above, None)
+                lines: Iterator[str] = islice(self._lines(handle), above, None)
                 if cut == " ":
                     lines = (line.lstrip(" ") for line in lines)
                 reader = csv.reader(lines, delimiter=cut, strict=True, skipinitialspace=cut == " ")
@@ -94,7 +101,12 @@ class TextFile(NamedTuple):
                     line, start = start, above + reader.line_num + 1
                     if fields:
                         yield line, fields
-        except csv.Error:
+        except csv.Error as problem:
+            if "field larger than" in str(problem):
+                raise FileReadError(
+                    f"{self.path} line {start} has a field of more than {csv.field_size_limit()} "
+                    "characters; check delimiter=, or whether a quote is never closed."
+                ) from None
             raise FileReadError(
                 f"{self.path} line {start} opens a quote that is never closed properly; "
                 "the file may be cut off, or the quote needs doubling."
@@ -104,6 +116,18 @@ class TextFile(NamedTuple):
         except (EOFError, gzip.BadGzipFile, zlib.error):
             raise FileReadError(_damaged(self.path)) from None
 
+    def _lines(self, handle: Any) -> Iterator[str]:
+        """The lines, for as long as they take no more memory than the file may ask for."""
+        allowed = allowed_bytes(self.path, self.max_gigabytes)
+        longest = allowed // _BYTES_A_CHARACTER
+        number = 0
+        while line := handle.readline(longest):
+            number += 1
+            if len(line) >= longest or number * _BYTES_A_LINE > allowed:
+                needed = max((len(line) + 1) * _BYTES_A_CHARACTER, number * _BYTES_A_LINE)
+                check_size(self.path, needed, self.max_gigabytes)
+            yield line
+
     @property
     def codec(self) -> str:
         """The encoding, with which a mark at the beginning of the file is no part of a name."""
@@ -112,7 +136,7 @@ class TextFile(NamedTuple):
         except LookupError:
             common = ("utf-8", "latin-1", "cp1252", "utf-16")
             remedy = suggest(self.encoding, common, "try one of")
-            raise DataError(f"encoding={self.encoding!r} is not known; {remedy}") from None
+            raise DataError(f"encoding={quote(self.encoding)} is not known; {remedy}") from None
         return "utf-8-sig" if is_utf8 else self.encoding
 
 

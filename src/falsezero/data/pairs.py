@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from falsezero.data.checks import Raw
-from falsezero.data.errors import DataError, suggest
+from falsezero.data.errors import DataError, quote, suggest
 from falsezero.data.labels import tidy_labels
 
 __all__ = ["DUPLICATES", "Pairs", "encode", "pairs_to_raw"]
@@ -35,7 +35,7 @@ class Pairs(NamedTuple):
     def label(self, entry: int) -> str:
         """Name the pair of one entry."""
         row = self.rows[self.row_codes[entry]].item()
-        return f"({row!r}, {self.columns[self.column_codes[entry]].item()!r})"
+        return f"({quote(row)}, {quote(self.columns[self.column_codes[entry]].item())})"
 
 
 def encode(labels: Iterable[Any]) -> tuple[NDArray[np.intp], list[Any]]:

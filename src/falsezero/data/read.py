@@ -39,6 +39,7 @@ def read(
     skip: int = 0,
     delimiter: str | None = None,
     encoding: str = "utf-8",
+    max_gigabytes: float | None = None,
     name: str | None = None,
 ) -> Any:
     """Read a table of zeros and ones (or counts) from a file.
@@ -104,6 +105,9 @@ def read(
         frequent of comma, semicolon and tab in the first line, or bars or blanks without those.
     encoding : str
         Encoding of a text file.
+    max_gigabytes : float, optional
+        Memory that what the file holds may take; by default one gigabyte, or 32 times the size of
+        a larger file. What declares more is refused before any memory is taken.
     name : str, optional
         Name of the table; by default the file's name without extension.
 
@@ -138,6 +142,7 @@ def read(
         skip=skip,
         delimiter=delimiter,
         encoding=encoding,
+        max_gigabytes=max_gigabytes,
     )
     if look is not None or holds_looks(path):
         visits: dict[str, Any] = {"look": look, "observer": observer, "variables": variables}

@@ -81,14 +81,24 @@ def read_looks(
     path: Any, options: ReadOptions, *, look: str | None, surveyed: Any, name: Any, **named: Any
 ) -> Looks:
     """Read a file that `Looks.save` wrote, or a list of looks in any format that holds columns."""
-    from falsezero.data.files import find_file
+    from falsezero.data.files import find_file, load_whole
+    from falsezero.data.formats.npz import open_archive
 
     file = find_file(path)
     name = name or file.name.removesuffix(".gz").rsplit(".", 1)[0]
     if look is None:
-        with np.load(file, allow_pickle=False) as archive:
-            return Looks.from_arrays(dict(archive), str(file), name)
-    text = TextFile(file, options.delimiter, options.encoding, True, options.skip, options.marks)
+        with open_archive(file, options.max_gigabytes) as archive:
+            parts = load_whole(file, ".npz", lambda: dict(archive))
+        return Looks.from_arrays(parts, str(file), name)
+    text = TextFile(
+        file,
+        options.delimiter,
+        options.encoding,
+        True,
+        options.skip,
+        options.marks,
+        options.max_gigabytes,
+    )
     labels: dict[str, Any] = {
         "row": options.row,
         "column": options.column,

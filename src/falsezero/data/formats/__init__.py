@@ -23,6 +23,8 @@ __all__ = ["FRAME_OPTIONS", "Format", "format_of", "known_formats", "register_fo
 FRAME_OPTIONS = frozenset({"row", "column", "value", "index", "duplicates", "drop"})
 """What formats take that hold a wide or a long table."""
 
+_FOR_ALL = {"max_gigabytes"}
+
 
 @dataclass(frozen=True)
 class Format:
@@ -50,7 +52,7 @@ class Format:
 
     def read(self, path: Path, options: ReadOptions) -> Raw:
         """Read a file, after refusing options that mean nothing for this format."""
-        unknown = [name for name in options.given() if name not in self.options]
+        unknown = [name for name in options.given() if name not in self.options | _FOR_ALL]
         if unknown:
             raise DataError(self._refusal(path, unknown[0]))
         return self.reader(path, options)

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import gzip
 import re
 from pathlib import Path
+from typing import Any
 
 from falsezero.data.checks import Raw
 from falsezero.data.errors import FileReadError
 from falsezero.data.files import located
 from falsezero.data.formats import Format
 from falsezero.data.layout import ReadOptions
+from falsezero.data.limits import check_size
+
+_LONGEST = 1 << 16
+_CHUNK = 1 << 20
 
 
 def read_mtx(path: Path, options: ReadOptions) -> Raw:
@@ -17,14 +23,47 @@ def read_mtx(path: Path, options: ReadOptions) -> Raw:
     from scipy.io import mmread
 
     try:
+        check_size(path, _declared_bytes(path), options.max_gigabytes)
+        _check_text(path)
         values = mmread(path, spmatrix=False)
+    except FileReadError:
+        raise
     except Exception as problem:
         line = re.search(r"[Ll]ine (\d+)", str(problem))
         where = f" line {line[1]}" if line else ""
         raise FileReadError(
             f"{path}{where} is damaged or cut off: it is not a complete MatrixMarket file."
         ) from None
-    return located(values, None, None, path)
+    return located(values, None, None, path, options.max_gigabytes)
+
+
+def _open(path: Path) -> Any:
+    return gzip.open(path) if path.suffix.lower() == ".gz" else open(path, "rb")
+
+
+def _declared_bytes(path: Path) -> int:
+    """Bytes that the matrix takes by what stands above its entries."""
+    with _open(path) as file:
+        banner = file.readline(_LONGEST).lower()
+        if not banner.startswith(b"%%matrixmarket"):
+            raise ValueError("Line 1 is no banner")
+        line = b"%"
+        while line.startswith(b"%") or (line and not line.strip()):
+            line = file.readline(_LONGEST)
+    rows, columns, *entries = (int(word) for word in line.split())
+    if min(rows, columns, *entries) < 0:
+        raise ValueError("a size below zero")
+    if b"coordinate" in banner:
+        return 24 * entries[0] + 16 * (rows + columns)
+    return 8 * rows * columns
+
+
+def _check_text(path: Path) -> None:
+    """Refuse a file with NUL bytes, on which scipy's reader would run beyond its buffer."""
+    with _open(path) as file:
+        while chunk := file.read(_CHUNK):
+            if b"\0" in chunk:
+                raise ValueError("not text")
 
 
 FORMAT = Format("MatrixMarket", (".mtx", ".mtx.gz"), reader=read_mtx, description="a matrix")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +13,15 @@ from falsezero.data.checks import Raw
 from falsezero.data.errors import DataError
 from falsezero.data.files import load_whole, located
 from falsezero.data.formats import Format
+from falsezero.data.formats.npy import read_whole
+from falsezero.data.indices import check_indices
 from falsezero.data.layout import ReadOptions
+from falsezero.data.limits import check_size
 
 
 def read_npz(path: Path, options: ReadOptions) -> Raw:
     """Read a sparse matrix of `scipy.sparse.save_npz`, or arrays `X`, `rows` and `columns`."""
-    with load_whole(path, ".npz", lambda: _archive(path)) as archive:
+    with open_archive(path, options.max_gigabytes) as archive:
         names = list(archive.files)
         if "format" in names and "shape" in names:
             values: Any = load_whole(path, ".npz", lambda: _checked(sp.load_npz(path)))
@@ -28,7 +32,20 @@ def read_npz(path: Path, options: ReadOptions) -> Raw:
                 raise DataError(f"{path} has no array named 'X'; its arrays: {listed}.")
             values = _member(path, archive, key)
         rows, columns = (_member(path, archive, axis) for axis in ("rows", "columns"))
-    return located(values, rows, columns, path)
+    return located(values, rows, columns, path, options.max_gigabytes)
+
+
+def open_archive(path: Path, max_gigabytes: float | None = None) -> Any:
+    """An archive whose arrays together take no more memory than it may ask for."""
+    declared = load_whole(path, ".npz", lambda: _declared_bytes(path))
+    check_size(path, declared, max_gigabytes)
+    return load_whole(path, ".npz", lambda: _archive(path))
+
+
+def _declared_bytes(path: Path) -> int:
+    """Bytes of all arrays unpacked."""
+    with zipfile.ZipFile(path) as archive:
+        return sum(member.file_size for member in archive.infolist())
 
 
 def _archive(path: Path) -> Any:
@@ -39,13 +56,20 @@ def _archive(path: Path) -> Any:
 
 
 def _checked(matrix: Any) -> Any:
-    if matrix.format in ("csr", "csc", "bsr"):
-        matrix.check_format(full_check=True)
-    return matrix
+    return check_indices(matrix) if matrix.format in ("csr", "csc", "bsr", "coo") else matrix
 
 
 def _member(path: Path, archive: Any, key: str) -> Any:
-    return load_whole(path, ".npz", lambda: archive[key]) if key in archive.files else None
+    if key not in archive.files:
+        return None
+    return load_whole(path, ".npz", lambda: _array(path, f"{key}.npy"))
+
+
+def _array(path: Path, member: str) -> Any:
+    with zipfile.ZipFile(path) as archive:
+        name = member if member in archive.namelist() else member.removesuffix(".npy")
+        with archive.open(name) as file:
+            return read_whole(file, archive.getinfo(name).file_size)
 
 
 FORMAT = Format("npz", (".npz",), reader=read_npz, description="a matrix")

@@ -8,23 +8,26 @@ from pathlib import Path
 from typing import Any
 
 from falsezero.data.checks import Raw
-from falsezero.data.errors import DataError, suggest
+from falsezero.data.errors import DataError, quote, suggest
 from falsezero.data.files import load_whole
 from falsezero.data.formats import FRAME_OPTIONS, Format
 from falsezero.data.layout import ReadOptions
+from falsezero.data.limits import check_size
 
 
 def read_parquet(path: Path, options: ReadOptions) -> Raw:
     """Read a Parquet file; the column that pandas stored as index holds the row labels."""
     from falsezero.data.frames import frame_to_raw
 
-    frame, stored = arrow_table(path, options.drop)
+    frame, stored = arrow_table(path, options.drop, options.max_gigabytes)
     if options.index is None and not options.is_long:
         options = replace(options, index=stored)
     return frame_to_raw(frame, options, str(path))
 
 
-def arrow_table(path: Path, drop: Sequence[str] = ()) -> tuple[Any, str | None]:
+def arrow_table(
+    path: Path, drop: Sequence[str] = (), max_gigabytes: float | None = None
+) -> tuple[Any, str | None]:
     """The Arrow table of a file, and the column that pandas stored as index."""
     try:
         import pyarrow.parquet as pq
@@ -32,14 +35,30 @@ def arrow_table(path: Path, drop: Sequence[str] = ()) -> tuple[Any, str | None]:
         raise DataError(
             f"{path} is a Parquet file, which needs pyarrow: pip install falsezero[arrow]."
         ) from None
+    declared = load_whole(path, "Parquet", lambda: _declared_bytes(pq.ParquetFile(path)))
+    check_size(path, declared, max_gigabytes)
     table = load_whole(path, "Parquet", lambda: pq.read_table(path))
     metadata = table.schema.pandas_metadata or {}
     index = [entry for entry in metadata.get("index_columns", []) if isinstance(entry, str)]
     for name in drop:
         if name not in table.column_names:
             remedy = suggest(name, table.column_names, "its columns")
-            raise DataError(f"{path} has no column {name!r} to drop; {remedy}")
+            raise DataError(f"{path} has no column {quote(name)} to drop; {remedy}")
     return table.drop_columns(list(drop)), index[0] if len(index) == 1 else None
+
+
+def _declared_bytes(file: Any) -> int:
+    """Bytes of all columns unpacked: a run of equal values takes next to none in the file."""
+    bits = sum(_bits(field.type) for field in file.schema_arrow)
+    return int(file.metadata.num_rows) * (bits // 8 + 1)
+
+
+def _bits(kind: Any) -> int:
+    try:
+        return int(kind.bit_width)
+    except ValueError:
+        # Text has no fixed width; its offsets have.
+        return 64
 
 
 FORMAT = Format("Parquet", (".parquet", ".pq"), reader=read_parquet, options=FRAME_OPTIONS)

@@ -14,10 +14,11 @@ from numpy.typing import NDArray
 
 from falsezero.data.cells import NotANumber, is_number
 from falsezero.data.checks import Raw, only_ones_and_gaps
-from falsezero.data.errors import DataError, suggest
+from falsezero.data.errors import DataError, quote, suggest
 from falsezero.data.formats import FRAME_OPTIONS, Format
-from falsezero.data.labels import are_row_numbers, first_duplicate
+from falsezero.data.labels import are_row_numbers, first_duplicate, text_array
 from falsezero.data.layout import ReadOptions
+from falsezero.data.limits import allowed_bytes, check_size
 from falsezero.data.lines import Record, TextFile
 from falsezero.data.pairs import Pairs, pairs_to_raw
 
@@ -40,7 +41,7 @@ class _Head(NamedTuple):
         """Where a name stands, or which names come close."""
         if wanted not in self.names:
             remedy = suggest(wanted, self.names, "its columns")
-            raise DataError(f"{self.source} has no column {wanted!r}; {remedy}")
+            raise DataError(f"{self.source} has no column {quote(wanted)}; {remedy}")
         return self.names.index(wanted)
 
     def fields(self, line: int, fields: list[str]) -> list[str]:
@@ -61,6 +62,7 @@ def read_text(path: Path, options: ReadOptions) -> Raw:
         options.header or is_long,
         options.skip,
         options.marks,
+        options.max_gigabytes,
     )
     if is_long and options.row is not None and options.column is not None:
         pairs = long_text(file, options.row, options.column, options.value)
@@ -102,7 +104,7 @@ class _Wide:
 
     def scan(self, records: Iterator[Record]) -> _Wide:
         """Read every line."""
-        rest = _Sparse(len(self.columns))
+        rest = _Sparse(len(self.columns), self.file)
         all_picked = len(self.picked) == len(self.head.names) - 1
         for line, record in records:
             fields = self.head.fields(line, record)
@@ -123,7 +125,7 @@ class _Wide:
             if name not in known:
                 remedy = suggest(name, known, "its columns and rows")
                 raise DataError(
-                    f"{self.head.source} has no column or row {name!r} to drop; {remedy}"
+                    f"{self.head.source} has no column or row {quote(name)} to drop; {remedy}"
                 )
         self.matrix = rest.matrix()
         return self
@@ -152,13 +154,13 @@ class _Wide:
         source, labels, lines = self.head.source, self.labels, self.lines
         if "" in labels:
             line, name = lines[labels.index("")], self.head.names[self.at]
-            raise DataError(f"{source} line {line} has no row label in column {name!r}.")
-        twice = first_duplicate(np.array(labels))
+            raise DataError(f"{source} line {line} has no row label in column {quote(name)}.")
+        twice = first_duplicate(text_array(labels))
         if twice is not None:
             one, two = twice
             remedy = "" if self.index else ", or pass index=False if the first column holds values"
             raise DataError(
-                f"{source} line {lines[two]} repeats the row label {labels[two]!r} of line "
+                f"{source} line {lines[two]} repeats the row label {quote(labels[two])} of line "
                 f"{lines[one]}; give every row a name of its own{remedy}."
             )
 
@@ -190,7 +192,7 @@ class _Wide:
 
     def place(self, row: int, column: int) -> str:
         """Name one cell."""
-        return f"{self.head.source} line {self.lines[row]}, column {self.columns[column]!r}"
+        return f"{self.head.source} line {self.lines[row]}, column {quote(self.columns[column])}"
 
     def hint(self, column: int, value: float) -> list[str]:
         """What else may be done about a value that is neither 0 nor 1."""
@@ -198,24 +200,25 @@ class _Wide:
             return []
         name, hints = self.columns[column], []
         if column == 0 and name == self.head.names[self.at] and self.index is None:
-            hints.append(f"index={name!r} if that column names the rows")
+            hints.append(f"index={quote(name)} if that column names the rows")
         if value < 0:
             hints.append(f"marks={{'{value:g}': None}} if it means not observed")
-        return [*hints, f"drop={name!r} to leave that column out"]
+        return [*hints, f"drop={quote(name)} to leave that column out"]
 
     def _not_a_number(self, line: int, column: str, text: str, label: str = "") -> str:
         names = self.head.names
-        remedies = [f"drop={column!r} to leave that column out"]
+        remedies = [f"drop={quote(column)} to leave that column out"]
         if len(names) <= A_LIST:
-            remedies = [f"row={names[0]!r} and column={names[1]!r} if every line is one pair"]
+            first, second = map(quote, names[:2])
+            remedies = [f"row={first} and column={second} if every line is one pair"]
         elif not any(letter.isdigit() for letter in text):
             means = "if it means present (0: absent, None: not observed)"
-            remedies.insert(0, f"marks={{{text.strip()!r}: 1}} {means}")
+            remedies.insert(0, f"marks={{{quote(text.strip())}: 1}} {means}")
         if self.index is None and label and is_number(label):
-            remedies.append(f"index={column!r} if that column names the rows")
+            remedies.append(f"index={quote(column)} if that column names the rows")
         return (
-            f"{self.head.source} line {line}, column {column!r} holds {text!r} where a number "
-            f"belongs; pass {', or '.join(remedies)}."
+            f"{self.head.source} line {line}, column {quote(column)} holds {quote(text)} where a "
+            f"number belongs; pass {', or '.join(remedies)}."
         )
 
 
@@ -249,7 +252,7 @@ def long_text(file: TextFile, row: str | None, column: str | None, value: str | 
                 values.append(cells[fields[c]])
             except NotANumber:
                 raise DataError(
-                    f"{name} line {line}, column {value!r} holds {fields[c]!r} where a number "
+                    f"{name} line {line}, column {value!r} holds {quote(fields[c])} where a number "
                     "belongs; leave a value that was not observed empty."
                 ) from None
 
@@ -270,14 +273,15 @@ def whole_or_text(labels: list[str]) -> NDArray[Any]:
     """
     if labels and all(WHOLE.fullmatch(label) for label in labels):
         return np.array([int(label) for label in labels], dtype=np.int64)
-    return np.array(labels, dtype=np.str_)
+    return text_array(labels)
 
 
 class _Sparse:
     """Rows of numbers gathered into a csr_array without ever being dense together."""
 
-    def __init__(self, n_columns: int) -> None:
-        self.n_columns = n_columns
+    def __init__(self, n_columns: int, file: TextFile) -> None:
+        self.n_columns, self.file = n_columns, file
+        self.allowed = allowed_bytes(file.path, file.max_gigabytes)
         self.indices: list[NDArray[np.intp]] = [np.empty(0, dtype=np.intp)]
         self.data: list[NDArray[np.float64]] = [np.empty(0)]
         self.indptr = array("q", [0])
@@ -288,6 +292,8 @@ class _Sparse:
         self.indices.append(filled)
         self.data.append(row[filled])
         self.indptr.append(self.indptr[-1] + filled.size)
+        if 16 * self.indptr[-1] > self.allowed:
+            check_size(self.file.path, 16 * self.indptr[-1], self.file.max_gigabytes)
 
     def matrix(self) -> Any:
         data, indices = np.concatenate(self.data), np.concatenate(self.indices)
@@ -326,11 +332,12 @@ def _column_names(head: _Head, columns: list[str], label_at: int | None) -> NDAr
         field = columns.index("") + 1
         field += label_at is not None and field > label_at
         raise DataError(f"{head.source} line {head.line} has no column name in field {field}.")
-    twice = first_duplicate(np.array(columns)) if columns else None
+    twice = first_duplicate(text_array(columns, "column")) if columns else None
     if twice is not None:
         raise DataError(
-            f"{head.source} line {head.line} uses the column name {columns[twice[1]]!r} twice; "
-            "give every column a name of its own, or pass header=False if that line holds values."
+            f"{head.source} line {head.line} uses the column name {quote(columns[twice[1]])} "
+            "twice; give every column a name of its own, or pass header=False if that line holds "
+            "values."
         )
     return whole_or_text(columns)
 
