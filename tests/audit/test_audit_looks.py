@@ -116,3 +116,24 @@ def test_intervals_cover_what_they_promise():
         d = drawn.detection
         inside.append((table["detection_low"] <= d) & (d <= table["detection_high"]))
     assert 0.8 < np.mean(inside) <= 0.97
+
+
+def test_the_hardest_column_is_drawn_lowest(audit):
+    display = fz.plot.DetectionCurvesDisplay.from_audit(audit, 6)
+    lines = {line.get_label(): line.get_ydata() for line in display.ax_.lines}
+    assert lines[display.hardest][0] == min(y[0] for y in lines.values())
+    assert display.hardest == str(int(np.argmin(audit.measured.detection_)))
+
+
+def test_visits_are_audited_in_a_shell(tmp_path, made):
+    from falsezero.cli import main
+
+    ones = np.argwhere(made.looks.to_numpy()[:60] == 1)
+    lines = [f"s{row},{visit},t{column}" for row, visit, column in ones]
+    (tmp_path / "seen.csv").write_text("\n".join(["site,visit,species", *lines]))
+    visits = [f"s{row},{visit}" for row in range(60) for visit in range(3)]
+    (tmp_path / "visits.csv").write_text("\n".join(["site,visit", *visits]))
+    named = ["--row", "site", "--column", "species", "--look", "visit"]
+    where = ["--surveyed", str(tmp_path / "visits.csv"), "-o", str(tmp_path / "zeros.csv")]
+    assert main(["audit", str(tmp_path / "seen.csv"), *named, *where]) == 0
+    assert (tmp_path / "zeros.csv").read_text().startswith("row,column,expected,again,present,why")

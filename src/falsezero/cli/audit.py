@@ -9,7 +9,7 @@ import click
 
 from falsezero.cli._common import Number, Whole, is_watched, say, seed_option, title_option
 from falsezero.cli._output import Target, force_option, json_option, new_file
-from falsezero.cli._table import read_to_learn, table_argument, table_options
+from falsezero.cli._table import read_table, read_to_learn, table_argument, table_options
 
 _PAGES = (".html", ".htm")
 
@@ -30,6 +30,16 @@ _PAGES = (".html", ".htm")
     metavar="E",
     help="Share of what is there that one look misses, if you know it.",
 )
+@click.option("--look", metavar="NAME", help="Repeated looks: the column that names the look.")
+@click.option("--observer", metavar="NAME", help="Repeated looks: the column that says by whom.")
+@click.option(
+    "--variable",
+    "variables",
+    multiple=True,
+    metavar="NAME",
+    help="Repeated looks: a column of numbers that describe the look; may be repeated.",
+)
+@click.option("--false-alarms", is_flag=True, help="Looks may record what is not there.")
 @seed_option
 @title_option
 @force_option
@@ -41,6 +51,10 @@ def command(
     n: int | None,
     ones: bool,
     loss: float | None,
+    look: str | None,
+    observer: str | None,
+    variables: tuple[str, ...],
+    false_alarms: bool,
     seed: int,
     title: str | None,
     force: bool,
@@ -55,14 +69,27 @@ def command(
     \b
     falsezero audit finds.csv --row site --column genus -o audit.html
     falsezero audit finds.csv --row site --column genus -n 20
+    falsezero audit visits.csv --row site --column species --look visit --surveyed effort.csv
     """
     import falsezero as fz
 
     is_page = output is not None and Path(output).suffix.lower() in _PAGES
     target = None if is_page else Target(output, force, as_json)
     page = new_file(str(output), force) if is_page else None
-    cells = read_to_learn(table, layout)
-    found = fz.audit(cells, loss=loss, random_state=seed, verbose=int(is_watched(False)))
+    if look is None and not observer and not variables:
+        cells = read_to_learn(table, layout)
+    else:
+        cells = read_table(
+            table, {**layout, "look": look, "observer": observer, "variables": variables}
+        )
+        say(repr(cells).split("\n")[0])
+    found = fz.audit(
+        cells,
+        loss=loss,
+        false_alarms=false_alarms,
+        random_state=seed,
+        verbose=int(is_watched(False)),
+    )
     say(found.summary)
     if page is not None:
         found.to_html(page, title=title)

@@ -17,6 +17,7 @@ from falsezero.models.baselines.unigram_mixture import UnigramMixture
 from falsezero.models.bmf.binary_matrix_factorization import BinaryMatrixFactorization
 from falsezero.models.convex.aspect_bernoulli import AspectBernoulli
 from falsezero.models.convex.binary_ica import BinaryICA
+from falsezero.models.convex.looks_average import LooksAverage
 from falsezero.models.convex.repeated_looks import RepeatedLooks
 from falsezero.models.discrete_pca.discrete_pca import DiscretePCA
 from falsezero.models.noisy_or.noisy_or import NoisyOr
@@ -34,6 +35,7 @@ __all__ = [
     "DarkDiversity",
     "DiscretePCA",
     "LogisticPCA",
+    "LooksAverage",
     "Margins",
     "NoisyOr",
     "RepeatedLooks",

@@ -13,6 +13,7 @@ _HOMES = {
     "ComponentImagesDisplay": "component_images",
     "ConvergenceDisplay": "convergence",
     "CurvesDisplay": "curves",
+    "DetectionCurvesDisplay": "detection_curves",
     "ExplanationDisplay": "explanation",
     "FeatureMatricesDisplay": "features",
     "GroupedBarsDisplay": "curves",
