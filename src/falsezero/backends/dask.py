@@ -20,7 +20,7 @@ from threadpoolctl import threadpool_limits
 from falsezero.backends.local import ELSEWHERE, Join, Run
 from falsezero.data.blocks import Block, Blocks
 
-__all__ = ["on_dask"]
+__all__ = ["connected", "on_dask"]
 
 _ANY_SIZE = {"distributed.admin.large-graph-warning-threshold": "1 PiB"}
 """Blocks travel in tasks on purpose; Dask would advise to scatter them, which a worker's death
@@ -75,6 +75,15 @@ def on_dask(client: Any, timeout: float = 60.0) -> Iterator[None]:
         yield
     finally:
         ELSEWHERE.reset(token)
+
+
+def connected(address: str, timeout: float = 30.0) -> Any:
+    """A client of the scheduler at an address."""
+    try:
+        from distributed import Client
+    except ImportError:
+        raise ImportError("A cluster needs Dask: pip install 'falsezero[dask]'.") from None
+    return Client(address, timeout=timeout)
 
 
 class _OnDask:

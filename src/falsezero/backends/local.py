@@ -6,7 +6,7 @@ the same bits. BLAS is held to one thread inside our own: two layers of threads 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -32,10 +32,36 @@ def map_blocks(
 ) -> list[Any]:
     """Apply a function to each block in this thread.
 
+    With `join`, results are joined as they come, so that few are ever kept.
+
     >>> map_blocks(lambda a, b: a + b, [1, 2], [10, 20])
     [11, 22]
+    >>> map_blocks(lambda a: [a], [1, 2, 3], join=lambda parts: sum(parts, []))
+    [[1, 2, 3]]
     """
-    return [function(*arguments) for arguments in zip(*columns, strict=True)]
+    results = (function(*arguments) for arguments in zip(*columns, strict=True))
+    return list(results) if join is None else [joined(results, join)]
+
+
+def joined(results: Iterable[Any], join: Join) -> Any:
+    """One result of many, neighbours first, then neighbouring pairs, and so on.
+
+    Any cut into groups of 2, 4, 8, ... whose results are joined likewise comes to the same.
+
+    >>> joined("abcdefg", lambda pair: f"({pair[0]}{pair[1]})")
+    '(((ab)(cd))((ef)g))'
+    """
+    waiting: list[tuple[int, Any]] = []
+    for result in results:
+        size = 1
+        while waiting and waiting[-1][0] == size:
+            result = join([waiting.pop()[1], result])
+            size *= 2
+        waiting.append((size, result))
+    _, last = waiting.pop()
+    while waiting:
+        last = join([waiting.pop()[1], last])
+    return last
 
 
 def in_runs(items: Sequence[Any], count: int) -> list[Any]:
@@ -84,10 +110,18 @@ def _map_threads(
 
     One hand-over a thread, not one a block, and none for the work that the caller can do itself.
     """
-    runs = in_runs(list(zip(*columns, strict=True)), n_threads)
+    items = list(zip(*columns, strict=True))
+    size = 1
+    while join is not None and 4 * size * n_threads <= len(items):
+        size *= 2
+    groups = [items[i : i + size] for i in range(0, len(items), size)]
+    runs = in_runs(groups, n_threads)
 
-    def work(run: list[tuple[Any, ...]]) -> list[Any]:
-        return [function(*arguments) for arguments in run]
+    def work(run: list[list[tuple[Any, ...]]]) -> list[Any]:
+        results = ((function(*arguments) for arguments in group) for group in run)
+        if join is None:
+            return [result for group in results for result in group]
+        return [joined(group, join) for group in results]
 
     elsewhere = [pool.submit(work, run) for run in runs[1:]]
     here = work(runs[0])

@@ -11,9 +11,11 @@ from falsezero.cli._words import one_sentence
 
 __all__ = [
     "ListsFormats",
+    "is_pattern",
     "read_for",
     "read_table",
     "read_to_learn",
+    "shards_of",
     "table_argument",
     "table_options",
     "warn_of_too_many",
@@ -131,6 +133,34 @@ def read_to_learn(
     if not quiet:
         say(f"Read {path}: {summary(table, labels=True)}.")
     return table
+
+
+def is_pattern(path: str) -> bool:
+    """Whether a name stands for many files, and for none itself.
+
+    >>> is_pattern("finds/*.parquet"), is_pattern("finds.csv")
+    (True, False)
+    """
+    from pathlib import Path
+
+    return any(sign in path for sign in "*?[") and not Path(path).exists()
+
+
+def shards_of(pattern: str, layout: dict[str, Any]) -> Any:
+    """The files that a pattern stands for, as one table that is never in memory as a whole."""
+    from glob import glob
+
+    import falsezero as fz
+
+    unknown = [name for name in ("value", "surveyed", "index", "transpose") if layout[name]]
+    if unknown:
+        raise click.UsageError(f"--{unknown[0]} needs one file, not a pattern of files.")
+    files = sorted(glob(pattern))
+    if not files:
+        raise click.ClickException(f"There is no file like {pattern}.")
+    shards = fz.Shards(files, row=layout["row"], column=layout["column"])
+    say(f"Found {len(files)} files with {shards.shape[0]} rows and {shards.shape[1]} columns.")
+    return shards
 
 
 def warn_of_too_many(n_components: int | None, table: Any) -> None:

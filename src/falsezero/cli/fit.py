@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from falsezero.cli._cluster import on_cluster
 from falsezero.cli._common import (
     build_model,
     components_option,
@@ -19,7 +20,9 @@ from falsezero.cli._describe import describe, show
 from falsezero.cli._output import force_option, json_option, new_file
 from falsezero.cli._table import (
     ListsFormats,
+    is_pattern,
     read_to_learn,
+    shards_of,
     table_argument,
     table_options,
     warn_of_too_many,
@@ -41,6 +44,11 @@ SETTINGS = ("restarts", "seed", "max_iter", "tol", "jobs", "checkpoint", "quiet"
     is_flag=True,
     help="Exit with 3 when the fit did not converge; it is saved all the same.",
 )
+@click.option(
+    "--cluster",
+    metavar="ADDRESS",
+    help="Fit on the workers of the Dask cluster whose scheduler is here, as in tcp://host:8786.",
+)
 @table_options
 @force_option
 @json_option
@@ -50,6 +58,7 @@ def command(
     n_components: int | None,
     name: str,
     strict: bool,
+    cluster: str | None,
     force: bool,
     as_json: bool,
     **rest: Any,
@@ -60,17 +69,24 @@ def command(
     long with --row and --column. Formats: FORMATS. Empty cells and NA are not observed, and x, +
     and yes are ones; --mark says what else is. How many components? See `falsezero select`.
 
+    A quoted pattern such as 'finds/*.parquet' names files with some rows each (.parquet, .npz or
+    .npy), which are never in memory together; with --cluster its workers must be able to read them.
+
     \b
     falsezero fit finds.csv -o finds.fz --row site --column genus -k 4 --restarts 15
+    falsezero fit 'finds/*.parquet' -o finds.fz -k 20 --cluster tcp://scheduler:8786
     """
     import falsezero as fz
 
     target = new_file(output, force)
     settings = {key: rest.pop(key) for key in SETTINGS}
     model = build_model(name, n_components=n_components, **settings)
-    cells = read_to_learn(table, rest, model.capabilities.table, quiet=settings["quiet"])
+    if is_pattern(table):
+        cells = shards_of(table, rest)
+    else:
+        cells = read_to_learn(table, rest, model.capabilities.table, quiet=settings["quiet"])
     warn_of_too_many(model.get_params().get("n_components"), cells)
-    with resumable(settings["checkpoint"]):
+    with resumable(settings["checkpoint"]), on_cluster(cluster):
         model.fit(cells)
         fz.save(model.set_params(verbose=0), target)
     show(describe(model), as_json)

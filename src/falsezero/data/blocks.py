@@ -25,8 +25,9 @@ _CHUNK_ROWS = 128
 """Passes sum over so many rows in single precision; blocks are made of whole chunks, so that how a
 table is cut does not change the sums."""
 
-_SPARSE_BLOCKS = 4
-"""Blocks in a sparse table: few, because each brings its own sums over all columns."""
+_SPARSE_BLOCKS, _MOST_SPARSE_BLOCKS, _BLOCK_ENTRIES = 4, 32, 2_000_000
+"""Blocks in a sparse table: few, because each brings its own sums over all columns, and more where
+it has many entries, so that many workers can share them."""
 
 
 @dataclass(frozen=True)
@@ -155,7 +156,8 @@ class Blocks(Sequence[Block]):
         size = _tile_rows(n_columns)
         split = _split_dense
         if sparse.issparse(values):
-            size *= max(1, -(-n_rows // (_SPARSE_BLOCKS * size)))
+            number = min(max(_SPARSE_BLOCKS, values.nnz // _BLOCK_ENTRIES), _MOST_SPARSE_BLOCKS)
+            size *= max(1, -(-n_rows // (number * size)))
             split = _split_sparse
         size = block_rows or size
         blocks = [

@@ -1,0 +1,56 @@
+"""Tables in many files, and fits on a cluster, from the shell."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import falsezero as fz
+
+
+@pytest.fixture
+def parts(tmp_path: Path) -> np.ndarray:
+    table = (np.random.default_rng(0).random((90, 12)) < 0.4).astype(float)
+    for i in range(3):
+        np.save(tmp_path / f"part{i}.npy", table[30 * i : 30 * (i + 1)])
+    return table
+
+
+def test_a_pattern_of_files_is_one_table(run: Any, parts: np.ndarray, tmp_path: Path) -> None:
+    target = tmp_path / "model.fz"
+    outcome = run("fit", f"{tmp_path}/part*.npy", "-o", target, "-k", 2, "--seed", 0)
+    assert outcome.code == 0, outcome.err
+    assert "3 files with 90 rows and 12 columns" in outcome.err
+    assert fz.load(target).row_weights_.shape == (90, 2)
+
+
+def test_no_such_files_and_options_of_one_file_are_refused(run: Any, tmp_path: Path) -> None:
+    outcome = run("fit", f"{tmp_path}/none*.npy", "-o", tmp_path / "m.fz", "-k", 2)
+    assert outcome.code == 1
+    assert "There is no file like" in outcome.err
+    outcome = run("fit", f"{tmp_path}/none*.npy", "-o", tmp_path / "m.fz", "--transpose")
+    assert outcome.code == 2
+    assert "--transpose needs one file" in outcome.err
+
+
+def test_a_cluster_gives_the_same_model(run: Any, parts: np.ndarray, tmp_path: Path) -> None:
+    distributed = pytest.importorskip("distributed")
+    here, there = tmp_path / "here.fz", tmp_path / "there.fz"
+    arguments = ("fit", f"{tmp_path}/part*.npy", "-k", 2, "--seed", 0, "-o")
+    assert run(*arguments, here).code == 0
+    options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": ":0"}
+    with distributed.LocalCluster(processes=False, **options) as cluster:
+        outcome = run(*arguments, there, "--cluster", cluster.scheduler_address)
+    assert outcome.code == 0, outcome.err
+    np.testing.assert_array_equal(fz.load(here).components_, fz.load(there).components_)
+
+
+def test_a_cluster_that_is_not_there_is_named(run: Any, parts: np.ndarray, tmp_path: Path) -> None:
+    pytest.importorskip("distributed")
+    target = tmp_path / "model.fz"
+    arguments = ("fit", f"{tmp_path}/part*.npy", "-o", target, "-k", 2)
+    outcome = run(*arguments, "--cluster", "nonsense://nowhere")
+    assert outcome.code == 1
+    assert "--cluster nonsense://nowhere" in outcome.err
+    assert not target.exists()
