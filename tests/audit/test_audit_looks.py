@@ -1,7 +1,10 @@
 """The audit of repeated looks: probabilities that hold, and what follows from them."""
 
+import os
+
 import numpy as np
 import pytest
+from sklearn.metrics import log_loss, roc_auc_score
 
 import falsezero as fz
 from falsezero.audit.looks import LooksAudit, single_looks
@@ -137,3 +140,32 @@ def test_visits_are_audited_in_a_shell(tmp_path, made):
     where = ["--surveyed", str(tmp_path / "visits.csv"), "-o", str(tmp_path / "zeros.csv")]
     assert main(["audit", str(tmp_path / "seen.csv"), *named, *where]) == 0
     assert (tmp_path / "zeros.csv").read_text().startswith("row,column,expected,again,present,why")
+
+
+needs_data = pytest.mark.skipif(
+    "FALSEZERO_DATA" not in os.environ, reason="FALSEZERO_DATA names no folder with data sets"
+)
+
+
+@needs_data
+def test_the_third_visit_to_swiss_sites_is_predicted():
+    looks = fz.datasets.load_swiss_birds().looks
+    looks = looks[~np.isnan(looks).any(axis=(1, 2))]
+    looks = looks[:, :, looks[:, :2].max(axis=1).sum(axis=0) >= 3]
+    again = fz.audit(looks[:, :2], random_state=0).again.to_numpy()
+    unseen = looks[:, :2].max(axis=1) == 0
+    seen_later = looks[:, 2][unseen]
+    assert log_loss(seen_later, again[unseen]) <= 0.143
+    assert roc_auc_score(seen_later, again[unseen]) >= 0.84
+
+
+@needs_data
+def test_bluebird_annotators_are_told_apart():
+    data = fz.datasets.load_bluebirds()
+    labels, truth = data.table.to_numpy(), np.asarray(data.target)
+    present = fz.audit(labels[:, :, None], random_state=0).present.to_numpy()
+    each = np.broadcast_to(truth[:, None], labels.shape)
+    zero = labels == 0
+    assert roc_auc_score(each[zero], present[zero]) >= 0.936
+    assert roc_auc_score(1 - each[~zero], 1 - present[~zero]) >= 0.926
+    assert ((present[:, 0] > 0.5) == truth).mean() >= 0.889

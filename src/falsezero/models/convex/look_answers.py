@@ -19,6 +19,10 @@ from falsezero.models.convex.look_intervals import (
 
 _NO_PRIOR = Prior(0.0, 1.0, 1.0, False)
 
+_ALIKE = 0.5
+"""Spread between cells from which on `present` is not averaged over a column's rate: the evidence
+of a cell then averages over rates already, and Louis's formula for one rate a column is wrong."""
+
 
 class LookAnswers:
     """`present`, `again` and tables of rates for a model with `state_` and `row_weights_`."""
@@ -97,9 +101,12 @@ class LookAnswers:
         """Present and again, averaged over what is uncertain about detection and content."""
         rows = RowEffects(local.effect, local.effect_variance)
         present, found_one, found_zero = self._plain_present(steps, block, local)
-        score = cell_scores(self, block)
-        variance = np.einsum("int,tij,jnt->nt", score, self.rate_covariance_, score, optimize=True)
-        present = averaged_over_rates(present, np.where(block.is_observed, variance, 0.0))
+        if self.heterogeneity_ < _ALIKE:
+            score = cell_scores(self, block)
+            variance = np.einsum(
+                "int,tij,jnt->nt", score, self.rate_covariance_, score, optimize=True
+            )
+            present = averaged_over_rates(present, np.where(block.is_observed, variance, 0.0))
         seen, alarms = self.state_[5:7], self.state_[7:9]
         hit = self._next_rate(steps.seen, block, found_one, *seen, rows)
         alarm = self._next_rate(steps.alarm, block, found_zero, *alarms, RowEffects(None, None))
