@@ -17,6 +17,7 @@ import click
 
 from falsezero import __version__
 from falsezero.cli._words import one_sentence
+from falsezero.data.plain_text import printable
 
 __all__ = ["main"]
 
@@ -104,10 +105,10 @@ def _exit_code(arguments: list[str]) -> int:
             return 130
         if arguments[0] == "--traceback":
             raise
-        click.echo(f"Error: {one_sentence(error)}", err=True)
+        click.echo(f"Error: {printable(one_sentence(error))}", err=True)
         return 1
 
 
 def _show_warning(message: Any, category: Any, *where: Any, **more: Any) -> None:
     if not issubclass(category, (DeprecationWarning, FutureWarning)):
-        click.echo(f"Warning: {one_sentence(message)}", err=True)
+        click.echo(f"Warning: {printable(one_sentence(message))}", err=True)

@@ -206,7 +206,9 @@ def resumable(checkpoint: str | None) -> Iterator[None]:
 
 def say(message: str) -> None:
     """A message for a person, on standard error."""
-    click.echo(message, err=True)
+    from falsezero.data.plain_text import printable
+
+    click.echo(printable(message), err=True)
 
 
 def is_watched(quiet: bool) -> bool:

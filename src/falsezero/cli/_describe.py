@@ -63,8 +63,11 @@ def show(summary: dict[str, Any], as_json: bool) -> None:
     if as_json:
         click.echo(write_json(summary), nl=False)
     else:
+        from falsezero.data.plain_text import printable
+
         is_seen = sys.stdout.isatty()
-        click.echo(as_text(summary, shutil.get_terminal_size().columns if is_seen else None))
+        text = as_text(summary, shutil.get_terminal_size().columns if is_seen else None)
+        click.echo(printable(text))
 
 
 def as_text(summary: dict[str, Any], width: int | None = None) -> str:

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import math
 import shutil
 import sys
 from collections.abc import Callable, Iterator
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import click
 
-__all__ = ["Target", "new_file", "output_options", "write_json"]
+__all__ = ["Target", "new_file", "output_options", "raw_option", "write_json"]
 
 _FORMATS = (".csv", ".tsv", ".json")
+_RAW = "falsezero.raw"
 
 
 def output_options(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -25,6 +25,7 @@ def output_options(function: Callable[..., Any]) -> Callable[..., Any]:
         click.option("--output", "-o", metavar="FILE", help="A .csv, .tsv or .json file to write."),
         force_option,
         json_option,
+        raw_option,
     ]
     for option in reversed(options):
         function = option(function)
@@ -32,6 +33,19 @@ def output_options(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 force_option = click.option("--force", is_flag=True, help="Replace files that exist.")
+
+
+def _remember_raw(context: click.Context, parameter: Any, raw: bool) -> None:
+    context.meta[_RAW] = raw
+
+
+raw_option = click.option(
+    "--raw",
+    is_flag=True,
+    expose_value=False,
+    callback=_remember_raw,
+    help="Write labels as they are, also those that a spreadsheet would run as formulas.",
+)
 json_option = click.option("--json", "as_json", is_flag=True, help="JSON, for machines.")
 
 
@@ -93,7 +107,7 @@ class Target:
             self._write(write_json(findings.to_rows()))
         else:
             lines = (map(_short, row.values()) for row in findings.to_rows())
-            self._write(self._separated([findings.columns], lines))
+            self._write(self._separated(chain([findings.columns], lines)))
 
     def write_table(self, table: Any) -> None:
         """Write a `Table`."""
@@ -107,23 +121,23 @@ class Target:
             content = {"rows": rows, "columns": columns, "values": table.to_numpy().tolist()}
             self._write(json.dumps(_plain(content), ensure_ascii=False) + "\n")
         else:
-            self._write(self._separated([["", *table.columns.tolist()]], _lines(table)))
+            head = ["", *table.columns.tolist()]
+            self._write(self._separated(chain([head], _lines(table))))
 
-    def _separated(self, head: Any, lines: Any) -> str:
-        stream = io.StringIO()
-        delimiter = "\t" if self.format == ".tsv" else ","
-        writer = csv.writer(stream, delimiter=delimiter, lineterminator="\n")
-        writer.writerows(head)
-        writer.writerows(lines)
-        return stream.getvalue()
+    def _separated(self, lines: Any) -> str:
+        from falsezero.data.plain_text import separated
+
+        context = click.get_current_context(silent=True)
+        raw = context is not None and bool(context.meta.get(_RAW))
+        return separated(lines, "\t" if self.format == ".tsv" else ",", raw=raw)
 
     def _write(self, text: str) -> None:
         if self.path is None:
-            click.echo(text, nl=False)
+            click.echo(text.encode("utf-8", "replace"), nl=False)
             return
-        from falsezero.data.output import write_atomically
+        from falsezero.data.output import write_text
 
-        write_atomically(self.path, text.encode())
+        write_text(self.path, text)
         click.echo(f"Wrote {self.path}.", err=True)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from falsezero.cli._common import Number, Whole, is_watched, say, seed_option, title_option
-from falsezero.cli._output import Target, force_option, json_option, new_file
+from falsezero.cli._output import Target, force_option, json_option, new_file, raw_option
 from falsezero.cli._table import read_table, read_to_learn, table_argument, table_options
 
 _PAGES = (".html", ".htm")
@@ -44,6 +44,7 @@ _PAGES = (".html", ".htm")
 @title_option
 @force_option
 @json_option
+@raw_option
 @table_options
 def command(
     table: str,

@@ -18,7 +18,7 @@ from falsezero.cli._common import (
     resumable,
     say,
 )
-from falsezero.cli._output import Target, force_option, json_option, new_file
+from falsezero.cli._output import Target, force_option, json_option, new_file, raw_option
 from falsezero.cli._table import read_to_learn, table_argument, table_options
 
 criterion_option = click.option(
@@ -82,6 +82,7 @@ class NumbersOf(click.ParamType):
 @click.option("--output", "-o", metavar="MODEL.fz", help="Save the best model here.")
 @force_option
 @json_option
+@raw_option
 @table_options
 def command(
     table: str,

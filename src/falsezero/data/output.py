@@ -9,7 +9,7 @@ from pathlib import Path
 
 from falsezero.data.errors import FileReadError
 
-__all__ = ["check_target", "write_atomically"]
+__all__ = ["check_target", "write_atomically", "write_text"]
 
 
 def write_atomically(path: str | os.PathLike[str], data: bytes) -> None:
@@ -30,6 +30,11 @@ def write_atomically(path: str | os.PathLike[str], data: bytes) -> None:
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
+
+
+def write_text(path: str | os.PathLike[str], text: str) -> None:
+    """Put a text file in place in one step; half a surrogate pair becomes a question mark."""
+    write_atomically(path, text.encode("utf-8", "replace"))
 
 
 def check_target(path: str | os.PathLike[str]) -> Path:

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from falsezero.data.plain_text import printable
+
 if TYPE_CHECKING:
     from falsezero.data.table import Table
 
@@ -95,7 +97,7 @@ def _mark(value: float, marks: dict[float, str]) -> str:
 
 
 def _shorten(label: Any, limit: int) -> str:
-    text = " ".join(str(label).split())
+    text = printable(" ".join(str(label).split()))
     return text if len(text) <= limit else text[: limit - 1] + "…"
 
 

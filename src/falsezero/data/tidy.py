@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import csv
 import html
-import io
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+from falsezero.data.plain_text import printable, separated
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -90,13 +90,12 @@ class Tidy:
 
         return pd.DataFrame(dict(self._columns))
 
-    def to_csv(self) -> str:
-        """As CSV text with a header line."""
-        stream = io.StringIO()
-        writer = csv.writer(stream, lineterminator="\n")
-        writer.writerow(self._columns)
-        writer.writerows(row.values() for row in self.to_rows())
-        return stream.getvalue()
+    def to_csv(self, *, raw: bool = False) -> str:
+        """As CSV text with a header line.
+
+        Text that a spreadsheet would run as a formula gets an apostrophe in front, unless `raw`.
+        """
+        return separated([self.columns, *(row.values() for row in self.to_rows())], raw=raw)
 
     def __repr__(self) -> str:
         shown = self.head(20)
@@ -136,5 +135,5 @@ def _array(values: Any) -> np.ndarray:
 
 def _text(value: Any) -> str:
     if not isinstance(value, float):
-        return str(value)
+        return printable(str(value))
     return f"{value:.1f}" if 1e3 <= abs(value) < 1e9 else f"{value:.4g}"

@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from falsezero.data.output import write_atomically
+from falsezero.data.output import write_text
 from falsezero.data.tidy import Tidy
 
 __all__ = ["Report"]
@@ -110,9 +110,9 @@ class Report:
             f"<body>{head}{''.join(self._parts)}</body></html>"
         )
         target = Path(folder) / "report.html"
-        write_atomically(target, page.encode())
+        write_text(target, page)
         claims = json.dumps(self._claims, indent=1, ensure_ascii=False)
-        write_atomically(Path(folder) / "claims.json", claims.encode())
+        write_text(Path(folder) / "claims.json", claims)
         return target
 
 

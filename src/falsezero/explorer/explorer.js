@@ -261,7 +261,11 @@ class Page {
 
   download() {
     const { fit, value } = this,
-      quote = (text) => (/[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
+      // A spreadsheet must not take a label for a formula.
+      runs = (text) => /^[=+\-@\t\r\n]/.test(text) && Number.isNaN(Number(text)),
+      inert = (text) => (runs(text) ? `'${text}` : text),
+      quoted = (text) => (/[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text),
+      quote = (text) => quoted(inert(text));
     const rows = fit.doubtful(value, this.least).cells.map(([r, c, doubt]) => {
       const { against } = fit.causes(r, c);
       const causes = strongest(against, 3, 0.05)

@@ -91,7 +91,7 @@ def pack(bundle: Bundle) -> str:
         parts.append(_planes(array.ravel(), width))
     header = json.dumps(
         {**bundle.header, "sections": sections}, ensure_ascii=False, separators=(",", ":")
-    ).encode()
+    ).encode("utf-8", "replace")
     deflate = zlib.compressobj(9, zlib.DEFLATED, -15, 9)
     data = len(header).to_bytes(4, "little") + header + b"".join(parts)
     packed = deflate.compress(data) + deflate.flush()

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from falsezero.analysis.ordering import by_strongest
-from falsezero.data.output import check_target, write_atomically
+from falsezero.data.output import check_target, write_text
 from falsezero.data.validate import labels_of
 from falsezero.explorer.cells import code_cells
 from falsezero.explorer.doubts import doubted_cells, encode_doubt_corrections
@@ -77,7 +77,7 @@ def explore(
     """
     target = check_target(path)
     page = explorer_html(model, table, title=title, image_shape=image_shape)
-    write_atomically(target, page.encode())
+    write_text(target, page)
     return target
 
 
@@ -101,7 +101,7 @@ def explorer_html(
     contents = _contents(model, table, title, image_shape)
     for precision in _PRECISIONS:
         page = _fill(title, pack(_bundle(*contents, precision)))
-        if len(page.encode()) < _MOST_BYTES:
+        if len(page.encode("utf-8", "replace")) < _MOST_BYTES:
             break
     return page
 

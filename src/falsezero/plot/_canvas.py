@@ -8,6 +8,8 @@ import numpy as np
 from matplotlib import pyplot as plt
 from matplotlib.colors import LinearSegmentedColormap
 
+from falsezero.data.plain_text import printable
+
 __all__ = [
     "COLOURS",
     "INK",
@@ -17,6 +19,7 @@ __all__ = [
     "SURPRISING_ZERO",
     "Display",
     "grid_of",
+    "literal",
     "outside",
     "palette",
     "share_of",
@@ -80,7 +83,17 @@ def shorten(label: Any, length: int = 24) -> str:
     'Palaeochoe…tenay'
     """
     text, head = str(label), 2 * length // 3
-    return text if len(text) <= length else f"{text[:head]}…{text[head + 1 - length :]}"
+    short = text if len(text) <= length else f"{text[:head]}…{text[head + 1 - length :]}"
+    return literal(short)
+
+
+def literal(label: Any) -> str:
+    """A label as matplotlib draws it letter by letter: its dollar signs enclose no mathematics.
+
+    >>> literal("$x^{$")
+    '\\\\$x^{\\\\$'
+    """
+    return printable(str(label)).replace("$", r"\$")
 
 
 class Display:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from falsezero.data.validate import labels_of
-from falsezero.plot._canvas import KIND_COLOUR, KIND_WORD, Display, grid_of, shorten
+from falsezero.plot._canvas import KIND_COLOUR, KIND_WORD, Display, grid_of, literal, shorten
 from falsezero.plot._kinds import kinds_of
 
 __all__ = ["WeightsByGroupDisplay"]
@@ -86,7 +86,7 @@ class WeightsByGroupDisplay(Display):
             panel.set_title(f"component {k + 1}{word}", fontsize=9)
             if k % across == 0:
                 panel.set_ylabel("weight")
-        self.figure_.supxlabel(self.covariate, fontsize=9)
+        self.figure_.supxlabel(literal(self.covariate), fontsize=9)
         return self
 
     def _boxes(self, panel: Any, k: int, colour: str) -> None:

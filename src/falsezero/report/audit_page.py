@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from falsezero.audit import Audit
-from falsezero.data.output import check_target, write_atomically
+from falsezero.data.output import check_target, write_text
 from falsezero.data.tidy import Tidy
 from falsezero.plot import AuditedTableDisplay, TrialDisplay
 from falsezero.report.elements import (
@@ -55,7 +55,7 @@ def write_audit_page(audit: Audit, path: Any, *, title: str | None = None) -> Pa
         f"<main>\n<h1>{html.escape(title)}</h1>\n{subtitle(audit)}\n"
         f'<nav aria-label="Sections">{nav}</nav>\n{audit_sections(audit)}\n</main>'
     )
-    write_atomically(target, document(title, body).encode())
+    write_text(target, document(title, body))
     return target
 
 

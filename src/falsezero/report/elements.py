@@ -98,7 +98,7 @@ def _cell(value: Any, kind: str) -> str:
 
 def download_link(text: str, file_name: str, content: str) -> str:
     """A link that saves text which the page carries along."""
-    data = base64.b64encode(content.encode()).decode()
+    data = base64.b64encode(content.encode("utf-8", "replace")).decode()
     name = html.escape(file_name)
     return f'<a download="{name}" href="data:text/csv;base64,{data}">{html.escape(text)}</a>'
 

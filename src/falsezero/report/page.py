@@ -11,7 +11,7 @@ from sklearn.base import clone
 
 from falsezero.analysis.selection import numbers_of, too_many
 from falsezero.audit import audit
-from falsezero.data.output import check_target, write_atomically
+from falsezero.data.output import check_target, write_text
 from falsezero.data.read import as_table
 from falsezero.data.table import Table
 from falsezero.explorer.page import explorer_html
@@ -106,7 +106,7 @@ def write_report(
     )
     answer = audit(labelled, random_state=random_state, verbose=verbose)
     page = _html(answer, found, title or page_title(answer), image_shape)
-    write_atomically(target, page.encode())
+    write_text(target, page)
     return target
 
 
