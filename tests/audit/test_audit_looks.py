@@ -67,6 +67,7 @@ def test_a_plan_counts_new_finds(audit):
 
 def test_said_in_sentences(audit):
     assert "more are there although nobody saw them" in audit.summary
+    assert "Two looks cannot tell" not in audit.summary
     assert "more likely there than not" in repr(audit)
 
 
@@ -152,7 +153,9 @@ def test_the_third_visit_to_swiss_sites_is_predicted():
     looks = fz.datasets.load_swiss_birds().looks
     looks = looks[~np.isnan(looks).any(axis=(1, 2))]
     looks = looks[:, :, looks[:, :2].max(axis=1).sum(axis=0) >= 3]
-    again = fz.audit(looks[:, :2], random_state=0).again.to_numpy()
+    audit = fz.audit(looks[:, :2], random_state=0)
+    assert "Two looks cannot tell" in audit.summary
+    again = audit.again.to_numpy()
     unseen = looks[:, :2].max(axis=1) == 0
     seen_later = looks[:, 2][unseen]
     assert log_loss(seen_later, again[unseen]) <= 0.143

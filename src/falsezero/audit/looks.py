@@ -205,10 +205,16 @@ class LooksAudit(Audit):
         seen = int((ones > 0).sum())
         if not self._one_table:
             return ["Probabilities that a label is wrong rest on the skill of its observer."]
-        return [
+        said = [
             f"{seen:,} cells had a one, and about {hidden:,.0f} more are there although nobody saw "
             "them."
         ]
+        if int(tries.max()) == 2:
+            said.append(
+                "Two looks cannot tell how much detection differs between the cells of a column, "
+                "so that is assumed: `present` rests on it, `again` hardly does."
+            )
+        return said
 
     @property
     def _one_table(self) -> bool:
