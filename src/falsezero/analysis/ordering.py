@@ -80,10 +80,11 @@ def order_by_correspondence(table: Any) -> tuple[np.ndarray, np.ndarray]:
         start = np.random.default_rng(0).random(min(scaled.shape))
         left, values, right = sparse.linalg.svds(scaled, k=2, v0=start)
         vectors = left[:, np.argmin(values)], right[np.argmin(values)]
-    return tuple(
+    rows, columns = (
         np.lexsort((vector * part, total == 0))
         for vector, part, total in zip(vectors, scale, totals, strict=True)
     )
+    return rows, columns
 
 
 def order_by_component(model: Any, table: Any, *, network: bool | None = None) -> Ordering:

@@ -29,6 +29,14 @@ _LISTED = 300
 _MOST_DOWNLOADED = 20_000
 _A_SIDE = 12
 
+_SECTIONS = {
+    "zeros": "Surprising zeros",
+    "map": "The table",
+    "trial": "The trial",
+    "sides": "Rows and columns",
+    "basis": "What this rests on",
+}
+
 _ASSUMPTIONS = (
     "Rows that resemble each other are expected to share columns. Where that is not so, or where "
     "what decides is not in the table, nothing here can find out.",
@@ -48,9 +56,7 @@ def write_audit_page(audit: Audit, path: Any, *, title: str | None = None) -> Pa
     """Write an audit as one self-contained page; see `Audit.to_html`."""
     target = check_target(path)
     title = title or page_title(audit)
-    links = (("zeros", "Surprising zeros"), ("map", "The table"), ("trial", "The trial"))
-    links += (("sides", "Rows and columns"), ("basis", "What this rests on"))
-    nav = "".join(f'<a href="#{name}">{text}</a>' for name, text in links)
+    nav = "".join(f'<a href="#{name}">{text}</a>' for name, text in _SECTIONS.items())
     body = (
         f"<main>\n<h1>{html.escape(title)}</h1>\n{subtitle(audit)}\n"
         f'<nav aria-label="Sections">{nav}</nav>\n{audit_sections(audit)}\n</main>'

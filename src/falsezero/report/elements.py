@@ -11,6 +11,8 @@ from collections.abc import Iterable, Sequence
 from importlib import resources
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from falsezero.explorer.policy import content_security_policy
 
 __all__ = [
@@ -33,7 +35,7 @@ class Column(NamedTuple):
     """One column of a table on a page."""
 
     name: str
-    values: Sequence[Any]
+    values: Sequence[Any] | np.ndarray
     kind: str = "text"
     """ "text", "why" (longer text), "number", or "probability", drawn as a bar with its number."""
 
