@@ -242,27 +242,33 @@ def climb(w0, count, slope, curve, new):
     (e_k / w0_k) w^2 + (b_k + m) w = c_k, and the sum of the w_k is decreasing and convex in m:
     Newton's method from the left of the answer cannot miss it. `curve` is changed.
     """
+    # A sum and a store never share a loop: whether such a loop runs in vectors, and so in which
+    # order it adds up, depends on where the arrays happen to lie in memory.
     n_components = w0.shape[0]
+    steep = np.empty(n_components)
     multiplier = 0.0
-    leftmost = -np.inf
     for k in range(n_components):
         multiplier += count[k] - w0[k] * (slope[k] + curve[k])
+    for k in range(n_components):
         curve[k] /= max(w0[k], 1e-300)
+    leftmost = -np.inf
+    for k in range(n_components):
         leftmost = max(leftmost, count[k] - slope[k] - curve[k])
     multiplier = max(multiplier, leftmost)
     total = 0.0
     for _ in range(50):
-        total, steepness = 0.0, 0.0
         for k in range(n_components):
             b = slope[k] + multiplier
             root = np.sqrt(b * b + 4.0 * curve[k] * count[k])
             # Whichever of the two forms of the root does not subtract nearly equal numbers.
             top = 2.0 * count[k] if b > 0.0 else root - b
             bottom = b + root if b > 0.0 else 2.0 * curve[k]
-            weight = top / bottom if bottom > 0.0 else 1.0
-            new[k] = weight
-            total += weight
-            steepness += weight / root if root > 0.0 else 0.0
+            new[k] = top / bottom if bottom > 0.0 else 1.0
+            steep[k] = root
+        total, steepness = 0.0, 0.0
+        for k in range(n_components):
+            total += new[k]
+            steepness += new[k] / steep[k] if steep[k] > 0.0 else 0.0
         gap = total - 1.0
         if abs(gap) < _ENOUGH or steepness <= 0.0:
             break
