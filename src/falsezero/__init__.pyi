@@ -27,6 +27,8 @@ from falsezero.analysis.phantom_test import PhantomTest as PhantomTest
 from falsezero.analysis.phantom_test import phantom_test as phantom_test
 from falsezero.analysis.selection import Selection as Selection
 from falsezero.analysis.selection import select as select
+from falsezero.analysis.surprising import surprising_ones as surprising_ones
+from falsezero.analysis.surprising import surprising_zeros as surprising_zeros
 from falsezero.audit.audit import Audit as Audit
 from falsezero.audit.audit import audit as audit
 from falsezero.audit.calibration import calibrate as calibrate

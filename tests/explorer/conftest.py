@@ -63,7 +63,7 @@ def spoilt() -> fz.Table:
 
 @pytest.fixture(scope="session")
 def model(spoilt: fz.Table) -> fz.AspectBernoulli:
-    return fz.AspectBernoulli(10, tol=1e-5, n_init=4, random_state=0).fit(spoilt)
+    return fz.AspectBernoulli(10, prior=0, tol=1e-5, n_init=4, random_state=0).fit(spoilt)
 
 
 def farthest(page: Any, table: fz.Table, expected: Any) -> float:

@@ -205,11 +205,11 @@ def _doubtful(
         probability=found.probability,
         content=found.content,
         noise=found.noise,
-        causes=[_cause_text(shares) for shares in found.causes],
+        causes=[cause_text(shares) for shares in found.causes],
     )
 
 
-class _Doubtful(NamedTuple):
+class JudgedCells(NamedTuple):
     """Some cells, with what speaks for and against each."""
 
     rows: np.ndarray
@@ -219,14 +219,14 @@ class _Doubtful(NamedTuple):
     noise: np.ndarray
     causes: np.ndarray
 
-    def best(self, n: int | None) -> _Doubtful:
+    def best(self, n: int | None) -> JudgedCells:
         order = np.lexsort((self.columns, self.rows, -self.probability))[:n]
-        return _Doubtful(*(field[order] for field in self))
+        return JudgedCells(*(field[order] for field in self))
 
 
 def _doubtful_zeros(
     model: Any, table: Any, keep: np.ndarray, n: int | None, least: float
-) -> _Doubtful:
+) -> JudgedCells:
     """A bounded search: only cells whose content may reach the list are looked at."""
     search = Search(model.components_, _MOST + 1 if n is None else n, least)
     parts = []
@@ -237,32 +237,32 @@ def _doubtful_zeros(
         search.visit(block.start, kept, block.csr, block.missing_csr, noise)
         parts.append(weights)
     found = search.found()
-    _refuse_too_many(len(found.rows), n, least)
+    refuse_too_many(len(found.rows), n, least)
     cells = found.rows, found.columns
-    return _judged(model, np.concatenate(parts), keep, cells, 0).best(n)
+    return judge_cells(model, np.concatenate(parts), keep, cells, 0).best(n)
 
 
 def _doubtful_ones(
     model: Any, table: Any, keep: np.ndarray, n: int | None, least: float
-) -> _Doubtful:
+) -> JudgedCells:
     """All ones of a block at a time, and of the doubtful among them the best."""
     best = None
     for block, weights in model.weights_by_block(table):
         word = keep if keep.ndim == 1 else keep[block.rows]
-        for rows, columns in _ones_of(block):
-            found = _judged(model, weights, word, (rows, columns), 1)
+        for rows, columns in ones_of(block):
+            found = judge_cells(model, weights, word, (rows, columns), 1)
             doubted = found.probability >= least
-            found = _Doubtful(*(field[doubted] for field in found))
+            found = JudgedCells(*(field[doubted] for field in found))
             found = found._replace(rows=found.rows + block.start)
             if best is not None:
-                found = _Doubtful(*map(np.concatenate, zip(best, found, strict=True)))
+                found = JudgedCells(*map(np.concatenate, zip(best, found, strict=True)))
             best = found.best(n)
-            _refuse_too_many(len(best.rows), n, least)
+            refuse_too_many(len(best.rows), n, least)
     assert best is not None
     return best
 
 
-def _refuse_too_many(number: int, n: int | None, least: float) -> None:
+def refuse_too_many(number: int, n: int | None, least: float) -> None:
     if number > _MOST and n is None:
         raise ValueError(
             f"More than {_MOST} cells are doubtful by min_probability={least:g}; "
@@ -270,7 +270,7 @@ def _refuse_too_many(number: int, n: int | None, least: float) -> None:
         )
 
 
-def _ones_of(block: Any) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+def ones_of(block: Any) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Rows (counted within the block) and columns of its ones, a million at a time."""
     start, columns = block.csr.indptr, block.csr.indices
     for first in range(0, max(len(columns), 1), _AT_A_TIME):
@@ -278,13 +278,13 @@ def _ones_of(block: Any) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         yield np.searchsorted(start, some, side="right") - 1, columns[first : first + _AT_A_TIME]
 
 
-def _judged(
+def judge_cells(
     model: Any,
     weights: np.ndarray,
     keep: np.ndarray,
     cells: tuple[np.ndarray, np.ndarray],
     value: int,
-) -> _Doubtful:
+) -> JudgedCells:
     """How far some cells are to be doubted, and their causes."""
     rows, columns = cells
     w, word = weights[rows], keep if keep.ndim == 1 else keep[rows]
@@ -295,10 +295,10 @@ def _judged(
     removed, everything = (np.einsum("ik,ik->i", v, makes) for v in (w * (1 - word), w))
     causes = kept * (1 - components if value else components)
     causes /= np.maximum(causes.sum(axis=1, keepdims=True), np.finfo(float).tiny)
-    return _Doubtful(rows, columns, *judge(content, removed, everything, value), causes)
+    return JudgedCells(rows, columns, *judge(content, removed, everything, value), causes)
 
 
-def _cause_text(shares: np.ndarray) -> str:
+def cause_text(shares: np.ndarray) -> str:
     """The components that speak for a cell, with their shares: "3 (0.92), 0 (0.07)"."""
     order = np.argsort(-shares, kind="stable")[:3]
     return ", ".join(f"{k} ({shares[k]:.2f})" for k in order if shares[k] >= 0.05)

@@ -2,13 +2,13 @@
 // `render({model, el})` has anywidget's shape: `model.get("payload")` is the packed fit.
 
 import { Fit } from "./fit.js";
-import { answer, bar, components, doubts, h, head, likely, line, percent, reason, strongest, table } from "./layout.js";
+import { answer, bar, components, h, head, likely, line, percent, reason, strongest, surprises, table } from "./layout.js";
 import { Picture, many, shorten } from "./picture.js";
 import { unpack } from "./unpack.js";
 
 // Milliseconds that one frame of a moving slider may take.
 const FRAME = 6;
-// Milliseconds of it that the search for doubtful cells may take; it goes on in the next frame.
+// Milliseconds of it that the search for surprising cells may take; it goes on in the next frame.
 const LOOK = 2;
 const LISTED = 100;
 
@@ -45,7 +45,7 @@ class Page {
         {},
         components(this),
         table(this),
-        h("div", { className: "side" }, doubts(this), reason(this)),
+        h("div", { className: "side" }, surprises(this), reason(this)),
       ),
     );
     this.listen();
@@ -169,28 +169,28 @@ class Page {
 
   list() {
     this.search = null;
-    this.write(this.fit.doubtful(this.value, this.least, LISTED));
+    this.write(this.fit.surprising(this.value, this.least, LISTED));
   }
 
   // Lines are made once and written over: a list that is built anew in every frame costs frames.
   write({ count, cells }) {
     const { fit, value, least, lines } = this;
-    const word = value ? "one" : "zero";
-    const nothing = fit.keep.every((x) => x === 0)
-      ? "Every component is switched off: keep at least one."
-      : fit.link === "convex" && fit.keep.every((x) => x === 1)
-        ? `Every component is kept, so nothing is taken for noise and no ${word} is doubted.`
-        : `No ${word} is wrong with a probability of ${percent(least)} or more.`;
+    const word = value ? "one" : "zero",
+      nothing = fit.keep.every((x) => x === 0)
+        ? "Every component is switched off: keep at least one."
+        : value
+          ? "No one is surprising: each was expected more than a tenth as often as its column has ones."
+          : `No zero is surprising: nowhere is a one expected with a probability of ${percent(least)} or more.`;
     this.count.textContent = count
-      ? `${many(count, word)} ${count === 1 ? "is" : "are"} doubtful${count > cells.length ? `; these ${cells.length} most of all:` : ":"}`
+      ? `${many(count, word)} ${count === 1 ? "is" : "are"} surprising${count > cells.length ? `; these ${cells.length} most of all:` : ":"}`
       : nothing;
     while (lines.length < cells.length) {
       lines.push(line((r, c) => this.point(r, c)));
       this.body.append(lines.at(-1).row);
     }
     lines.forEach((entry, i) => {
-      const [r, c, doubt] = cells[i] ?? [];
-      entry.show(cells[i] && [r, c], fit.rows[r], fit.columns[c], likely(doubt));
+      const [r, c] = cells[i] ?? [];
+      entry.show(cells[i] && [r, c], fit.rows[r], fit.columns[c], cells[i] && likely(fit.probability(r, c)));
     });
     answer(this, count);
   }
@@ -230,16 +230,15 @@ class Page {
       { made, against } = fit.causes(r, c);
     this.explained = this.picture.cursor = [r, c];
     const bars = (shares) => strongest(shares, 4, 0.005).map((k) => bar(shares[k], this.about(k)));
+    const surprising = code < 2 && fit.isSurprising(r, r * fit.t + c, this.least) ? `, so this ${word} is surprising.` : ".";
     const lines = [
       h("p", {}, h("strong", {}, this.nameOf(r, c)), `: ${this.state(r, c)}.`),
-      h("p", {}, `The components that you keep expect a one here with a probability of ${p}.`),
+      h("p", {}, `The components that you keep expect a one here with a probability of ${p}${surprising}`),
     ];
     if (code < 2 && fit.link === "convex") {
-      const doubt = fit.doubt(r, c),
-        told = `this ${word} is wrong with a probability of ${likely(doubt)}`;
+      if (fit.isReduced)
+        lines.push(h("p", {}, `What you took out made this ${word} with a probability of ${likely(fit.noise(r, c))}.`));
       lines.push(
-        h("p", {}, `What you took out made this ${word} with a probability of ${likely(fit.noise(r, c))}.`),
-        h("p", {}, "Both together: ", h("strong", {}, told), fit.isDoubtful(r, r * fit.t + c) ? `, so it is a doubtful ${word}.` : "."),
         h("h3", {}, `What made this ${word}?`),
         bars(made),
         h("h3", {}, `What speaks for a ${code ? "zero" : "one"}?`),
@@ -266,7 +265,7 @@ class Page {
       inert = (text) => (runs(text) ? `'${text}` : text),
       quoted = (text) => (/[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text),
       quote = (text) => quoted(inert(text));
-    const rows = fit.doubtful(value, this.least).cells.map(([r, c, doubt]) => {
+    const rows = fit.surprising(value, this.least).cells.map(([r, c]) => {
       const { against } = fit.causes(r, c);
       const causes = strongest(against, 3, 0.05)
         .map((k) => `${k + 1} (${against[k].toFixed(2)})`)
@@ -274,18 +273,17 @@ class Page {
       return [
         fit.rows[r],
         fit.columns[c],
-        doubt.toFixed(4),
         fit.probability(r, c).toFixed(4),
-        fit.noise(r, c).toFixed(4),
+        fit.convex && fit.isReduced ? fit.noise(r, c).toFixed(4) : "",
         causes,
       ]
         .map(quote)
         .join(",");
     });
-    const text = ["row,column,probability,content,noise,causes", ...rows].join("\n") + "\n";
+    const text = ["row,column,expected,noise,causes", ...rows].join("\n") + "\n";
     const link = h("a", {
       href: URL.createObjectURL(new Blob([text], { type: "text/csv" })),
-      download: value ? "doubtful-ones.csv" : "doubtful-zeros.csv",
+      download: value ? "surprising-ones.csv" : "surprising-zeros.csv",
     });
     link.click();
     URL.revokeObjectURL(link.href);

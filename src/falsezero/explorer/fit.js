@@ -6,8 +6,10 @@ const SURE = 1 - 1e-9;
 const OFTEN = 200;
 const STEP = 50;
 const HALF = 0.5;
-const DOUBTED = 1;
-const TRUSTED = 2;
+// A one is surprising that was expected at most a tenth as often as its column has ones.
+export const UNLIKELY = 0.9;
+const SURPRISING = 1;
+const USUAL = 2;
 
 // Probabilities of every cell, kept up to date while the sliders move. `sum` holds, per cell, what
 // adds up over components: kept probability (convex), -log(1 - p) (noisy-or), or a score.
@@ -36,8 +38,9 @@ export class Fit {
     this.trace = packed.trace;
     this.cells = readCells(packed);
     this.told = new Uint8Array(n * t);
-    fillGaps(this.told, packed.doubted, DOUBTED);
-    fillGaps(this.told, packed.trusted, TRUSTED);
+    fillGaps(this.told, packed.surprising, SURPRISING);
+    fillGaps(this.told, packed.usual, USUAL);
+    this.rates = this.columnRates();
     this.W = readFactors(packed, "weight", k, n);
     this.A = readFactors(packed, "component", k, t);
     this.convex = this.link === "convex";
@@ -55,6 +58,18 @@ export class Fit {
     for (let r = 0; r < n; r++) this.moves[r] = r % OFTEN;
     this.full = this.sum.slice();
     this.setAll(this.preset);
+  }
+
+  // Share of ones among the observed cells of each column; 1 where there are none.
+  columnRates() {
+    const { n, t, cells } = this,
+      ones = new Float64Array(t),
+      known = new Float64Array(t);
+    for (let at = 0; at < n * t; at++) {
+      ones[at % t] += cells[at] === 1;
+      known[at % t] += cells[at] !== 2;
+    }
+    return ones.map((count, c) => count / known[c] || 1);
   }
 
   normaliseWeights() {
@@ -150,15 +165,13 @@ export class Fit {
     return this.noiseAt(r, r * this.t + c);
   }
 
-  // Probability that the recorded value is wrong: noise made it, and the content says otherwise.
-  doubt(r, c) {
-    this.follow(r);
-    return this.doubtAt(r, r * this.t + c);
+  // Whether the analyst has taken anything out.
+  get isReduced() {
+    return this.keep.some((x) => x < 1);
   }
 
   // The same for a row that is up to date, and the cell's place in the table.
   noiseAt(r, at) {
-    if (!this.convex) return 1;
     const one = this.cells[at] === 1,
       full = this.full[at],
       kept = this.sum[at];
@@ -166,20 +179,22 @@ export class Fit {
     return Math.min(1, Math.max(0, removed / Math.max(one ? full : 1 - full, 1e-12)));
   }
 
-  doubtAt(r, at) {
+  // How far a cell departs from what the kept components expect: p of a zero, 1 - p / rate of a one.
+  surpriseAt(r, at) {
     const p = this.toProbability(this.sum[at], r);
-    return this.noiseAt(r, at) * (this.cells[at] === 1 ? 1 - p : p);
+    return this.cells[at] === 1 ? 1 - Math.min(1, p / this.rates[at - r * this.t]) : p;
   }
 
-  // Whether a cell is doubted. Numbers here are rounded, so for the sliders as they were set the page
-  // was told of every cell on which it would not agree with the library.
-  isDoubtful(r, at, least = HALF, doubt = this.doubtAt(r, at)) {
-    const told = least === HALF && this.isPreset ? this.told[at] : 0;
-    return told ? told === DOUBTED : doubt >= least;
+  // Whether a cell is surprising. Numbers here are rounded, so for the sliders as they were set the
+  // page was told of every cell on which it would not agree with the library.
+  isSurprising(r, at, least = HALF, surprise = this.surpriseAt(r, at)) {
+    const one = this.cells[at] === 1,
+      told = this.isPreset && (one || least === HALF) ? this.told[at] : 0;
+    return told ? told === SURPRISING : surprise >= (one ? UNLIKELY : least);
   }
 
-  // Cells of this recorded value that are doubted by at least `least`, best first.
-  doubtful(value, least, most = Infinity) {
+  // Cells of this recorded value that surprise, zeros by at least `least`, best first.
+  surprising(value, least, most = Infinity) {
     const search = this.search(value, least, most);
     for (;;) {
       const { done, value: found } = search.next();
@@ -205,15 +220,15 @@ export class Fit {
 
   searchRow(r, value, least, found, counts) {
     const { t, cells, sum, told } = this,
-      sign = value ? -1 : 1,
-      reach = sign * this.level(r, value ? 1 - least : least),
+      reach = value ? -Infinity : this.level(r, least),
       end = (r + 1) * t;
+    this.follow(r);
     for (let at = r * t; at < end; at++) {
-      if (cells[at] !== value || (sign * sum[at] < reach && !told[at])) continue;
-      const doubt = this.doubtAt(r, at);
-      if (!this.isDoubtful(r, at, least, doubt)) continue;
-      counts[Math.floor(512 * doubt)]++;
-      found.push([r, at - r * t, doubt]);
+      if (cells[at] !== value || (sum[at] < reach && !told[at])) continue;
+      const surprise = this.surpriseAt(r, at);
+      if (!this.isSurprising(r, at, least, surprise)) continue;
+      counts[Math.floor(512 * surprise)]++;
+      found.push([r, at - r * t, surprise]);
     }
   }
 

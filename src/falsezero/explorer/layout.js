@@ -47,14 +47,14 @@ export function head(page) {
     h(
       "p",
       {},
-      `A zero can mean two things: not there, or there and missed. This page tells them apart in a table of ${many(fit.n, "row")} and ${many(fit.t, "column")} with ${many(page.nOnes, "one")} and ${many(page.nZeros, "zero")}.`,
+      `A zero can mean two things: not there, or there and missed. This page shows where a one was expected, in a table of ${many(fit.n, "row")} and ${many(fit.t, "column")} with ${many(page.nOnes, "one")} and ${many(page.nZeros, "zero")}.`,
     ),
     h(
       "dl",
       {},
-      ask("Which zeros are doubtful?", page.which),
+      ask("Which zeros are surprising?", page.which),
       ask("Why?", h("dd", {}, why(fit))),
-      ask("How sure is that?", page.sure),
+      ask("Are they false?", page.sure),
       ask("What next?", page.next),
     ),
   );
@@ -71,53 +71,45 @@ function why(fit) {
   ];
   if (white.length)
     lines.push(
-      `${does(white, "zeros in every column, as omissions do")}. It is taken out (its slider is at 0 %), and a zero is doubtful where the others expect a one.`,
+      `${does(white, "zeros in every column, as omissions do")}. It is taken out (its slider is at 0 %), and a zero is surprising where the others expect a one.`,
     );
   if (black.length)
     lines.push(
-      `${does(black, "ones in nearly every column, as false entries do")}. Take that out, and nothing expects some of the recorded ones: the doubtful ones, in purple.`,
+      `${does(black, "ones in nearly every column, as false entries do")}. Take that out, and nothing expects some of the recorded ones: the surprising ones, in purple.`,
     );
   if (!white.length && !black.length)
     lines.push(
-      fit.link === "convex"
-        ? "A zero is doubted where a component that makes nothing but zeros is behind it. None of these is like that, so they count as content."
-        : "A zero is doubtful where the components together expect a one.",
+      "A zero is surprising where the components together expect a one more often than not.",
     );
   return lines.join(" ");
 }
 
 function next(fit, count) {
-  const noisy = fit.kinds.some((kind) => kind !== "content");
-  if (!noisy && fit.link === "convex")
-    return "Set a component that you take for noise to 0 % and see which zeros it was hiding. Noise often shows as a component of its own, so a fit with one component more is worth a try.";
-  if (!count) return "If you know of omissions, move the sliders, or try a fit with more components.";
-  return "Choose a line of the list to see its reason. Look again at the surest ones where you can: a doubtful zero deserves a second look, not a correction. The whole list can be downloaded.";
+  if (count)
+    return "Choose a line of the list to see its reason. Look again at the most expected ones where you can: a surprising zero deserves a second look, not a correction. The whole list can be downloaded.";
+  return "Set a component that you take for noise to 0 % and see which zeros it was hiding, or try a fit with more components.";
 }
 
 // The answers that change with the sliders.
 export function answer(page, count) {
   const { fit, least, nOnes, nZeros, value } = page;
   if (value) return;
-  const all = fit.link === "convex" && fit.keep.every((x) => x === 1),
-    noisy = fit.kinds.some((kind) => kind !== "content");
   page.which.textContent = count
-    ? `${many(count, "zero")} of ${nZeros.toLocaleString("en")} (${percent(count / nZeros)}): each is wrong with a probability of ${percent(least)} or more. In the picture they are orange; the list begins with the surest.`
-    : all
-      ? `None: ${noisy ? "every component is kept, so nothing is taken for noise" : "no component looks like noise"}.`
-      : `None with a probability of ${percent(least)} or more.`;
+    ? `${many(count, "zero")} of ${nZeros.toLocaleString("en")} (${percent(count / nZeros)}): the components that you keep expect a one there with a probability of ${percent(least)} or more. In the picture they are orange; the list begins with the most expected.`
+    : `None: nowhere do the components that you keep expect a one with a probability of ${percent(least)} or more.`;
   page.next.textContent = next(fit, count);
   page.sure.textContent = count
-    ? `${tooMany(count, nOnes)}The probabilities hold if the components are right. They know what occurs together in this table, and nothing else: not what is rare, new, or was never looked for.`
-    : "It is no proof that every zero is true: omissions that strike all rows and columns alike leave few traces.";
+    ? `${tooMany(count, nOnes)}One look at each cell tells the order of the zeros, not how many of them are false. The components know what occurs together in this table, and nothing else: not what is rare, new, or was never looked for.`
+    : "That no zero is surprising is no proof that every zero is true: omissions that strike all rows and columns alike leave few traces.";
 }
 
 function tooMany(count, nOnes) {
   if (count <= nOnes / 2) return "";
   const what =
     count > nOnes
-      ? "more zeros are doubted than ones were recorded"
-      : `${many(count, "doubtful zero")} stand against ${many(nOnes, "recorded one")}`;
-  return `Not very, for a single cell: ${what}. `;
+      ? "more zeros are surprising than ones were recorded"
+      : `${many(count, "surprising zero")} stand against ${many(nOnes, "recorded one")}`;
+  return `Hardly all of them: ${what}. `;
 }
 
 export function components(page) {
@@ -290,19 +282,18 @@ function legend(page) {
       probability: () => [key("scale", "probability of a one by the components you keep, 0 % to 100 %")],
       denoised: () => [key("ink", "one is more probable"), key("paper", "zero is more probable")],
       differences: () => [
-        key("agreed", "one, as expected"),
-        key("missed", "doubtful zero"),
-        key("extra", "doubtful one"),
-        key("pale-missed", "zero, one expected: no doubt"),
-        key("pale-extra", "one, not expected: no doubt"),
+        key("agreed", "one"),
+        key("paper", "zero"),
+        key("missed", "surprising zero: a one was expected"),
+        key("extra", "surprising one"),
         ...unknown,
       ],
     }[page.picture.view](),
   );
 }
 
-export function doubts(page) {
-  const radios = ["Doubtful zeros", "Doubtful ones"].map((text, value) =>
+export function surprises(page) {
+  const radios = ["Surprising zeros", "Surprising ones"].map((text, value) =>
     h(
       "label",
       {},
@@ -313,6 +304,7 @@ export function doubts(page) {
         checked: value === page.value,
         onchange: () => {
           page.value = value;
+          page.leastLabel.hidden = value === 1;
           page.list();
         },
       }),
@@ -322,7 +314,7 @@ export function doubts(page) {
   const least = h("input", {
     type: "number",
     id: "fz-least",
-    "aria-label": "Least probability that the value is wrong, in percent",
+    "aria-label": "Least probability of a one, in percent",
     min: 5,
     max: 100,
     step: 5,
@@ -333,22 +325,23 @@ export function doubts(page) {
       page.list();
     },
   });
-  const heads = ["Row", "Column", "Wrong with probability"];
+  page.leastLabel = h("label", { htmlFor: "fz-least" }, "a one expected with at least ", least, " %");
+  const heads = ["Row", "Column", "One expected"];
   return h(
     "section",
-    { className: "doubts", "aria-labelledby": "fz-doubts" },
-    h("h2", { id: "fz-doubts" }, "What to doubt"),
+    { className: "surprises", "aria-labelledby": "fz-surprises" },
+    h("h2", { id: "fz-surprises" }, "Surprising cells"),
     h(
       "div",
       { className: "tools" },
       h("fieldset", {}, h("legend", {}, "List"), radios),
-      h("label", { htmlFor: "fz-least" }, "that are wrong with at least ", least, " %"),
+      page.leastLabel,
     ),
     page.count,
     h("button", { type: "button", onclick: () => page.download() }, "Download all as CSV"),
     h(
       "div",
-      { className: "scroll", tabIndex: 0, role: "region", "aria-label": "Doubtful cells" },
+      { className: "scroll", tabIndex: 0, role: "region", "aria-label": "Surprising cells" },
       h(
         "table",
         {},

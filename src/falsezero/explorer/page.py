@@ -15,10 +15,10 @@ from falsezero.analysis.ordering import by_strongest
 from falsezero.data.output import check_target, write_text
 from falsezero.data.validate import labels_of
 from falsezero.explorer.cells import code_cells
-from falsezero.explorer.doubts import doubted_cells, encode_doubt_corrections
 from falsezero.explorer.links import Factors, factors_of
 from falsezero.explorer.packing import Bundle, Precision, dequantise, pack, quantise
 from falsezero.explorer.policy import content_security_policy
+from falsezero.explorer.surprises import encode_corrections, surprising_cells
 from falsezero.plot._images import check_image_shape
 from falsezero.plot._kinds import keep_of, kinds_of
 
@@ -32,7 +32,7 @@ _PRECISIONS = (
     Precision(1023, 255),
     Precision(1023, 255, floor=1e-5),
     Precision(511, 255, floor=1e-5),
-    Precision(319, 255, floor=1e-4, root=2),
+    Precision(319, 255, floor=2e-4, root=2),
 )
 """The finest that makes a page below `_MOST_BYTES` is taken; the last one in any case."""
 
@@ -48,8 +48,8 @@ def explore(
     """Write the page where an analyst moves P(u|k) and watches the table.
 
     The page holds the factors, not the reconstruction, and computes in the browser: a slider for
-    each component with the phantoms preset to 0, the table re-ordered, the doubtful zeros and ones
-    with their causes. It opens from disk, offline. In a notebook show it with
+    each component with the phantoms preset to 0, the table re-ordered, the surprising zeros and
+    ones with their causes. It opens from disk, offline. In a notebook show it with
     ``IPython.display.IFrame(path, "100%", 900)``.
 
     Parameters
@@ -131,14 +131,14 @@ def _file(name: str) -> str:
 def _contents(
     model: Any, table: Any, title: str, image_shape: tuple[int, int] | None
 ) -> tuple[Factors, np.ndarray, np.ndarray, Bundle]:
-    """Factors, cell codes, what is doubted, and all else that does not depend on precision."""
+    """Factors, cell codes, what is surprising, and all else that does not depend on precision."""
     labels = labels_of(model, table)
     parts = list(model.weights_by_block(table))
     codes = np.concatenate([block.codes for block, _ in parts])
     factors = factors_of(model, np.concatenate([weights for _, weights in parts]))
     kinds = kinds_of(model)
     keep = keep_of(kinds)
-    doubted = doubted_cells(model, parts, keep)
+    surprising = surprising_cells(model, parts, keep)
     rows, columns, *groups = by_strongest(factors.weights, factors.components, keep)
     common = Bundle(
         {
@@ -165,7 +165,7 @@ def _contents(
         base=factors.base[columns],
     )
     order = np.ix_(rows, columns)
-    return ordered, codes[order], doubted[order], common
+    return ordered, codes[order], surprising[order], common
 
 
 def _name(bundle: Bundle, what: str, labels: np.ndarray) -> None:
@@ -183,7 +183,7 @@ def _importance(factors: Factors) -> np.ndarray:
 
 
 def _bundle(
-    factors: Factors, codes: np.ndarray, doubted: np.ndarray, common: Bundle, precision: Precision
+    factors: Factors, codes: np.ndarray, surprising: np.ndarray, common: Bundle, precision: Precision
 ) -> Bundle:
     """Everything the page unpacks."""
     large = np.where(np.abs(factors.weights) < precision.floor, 0.0, factors.weights)
@@ -194,8 +194,8 @@ def _bundle(
     how |= {f"component_{name}": value for name, value in components[1].items()}
     how |= {"base": factors.base.round(6).tolist(), "trace": factors.trace.tolist()}
     keep = np.array(common.header["keep"])
-    corrections = encode_doubt_corrections(
-        codes, doubted, dequantise(*weights), dequantise(*components), factors.trace, keep
+    corrections = encode_corrections(
+        codes, surprising, dequantise(*weights), dequantise(*components), factors.trace, keep
     )
     arrays = {"weights": weights[0], "components": components[0], **cells, **corrections}
     return Bundle({**common.header, **how}, {**common.arrays, **arrays})

@@ -3,7 +3,6 @@
 const STRIP = 7;
 const CELL = 24;
 const READABLE = 12;
-const PALE = 0.06;
 const rgb = (text) =>
   text
     .match(/[\d.]+/g)
@@ -332,7 +331,8 @@ export class Picture {
           x = bin[i];
         tinted[x] = 1;
         if (cells[i] === 2) unknown[x]++;
-        else (cells[i] ? extra : missed)[x] += fit.isDoubtful(r, from + c0 + i) ? 1 : PALE;
+        else if (fit.isSurprising(r, from + c0 + i)) (cells[i] ? extra : missed)[x]++;
+        else if (cells[i]) ink[x] += 0.5;
       }
     }
   }

@@ -1,0 +1,179 @@
+"""The zeros and ones that the components of one fit did not lead us to expect."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from falsezero.analysis.best_cells import Search
+from falsezero.analysis.gaps import JudgedCells, cause_text, judge_cells, ones_of
+from falsezero.analysis.noise import check_convex, check_probability, resolve_keep
+from falsezero.data.tidy import Tidy
+from falsezero.data.validate import labels_of
+from falsezero.inference.progress import stages
+
+__all__ = ["ONE_SURPRISES", "ZERO_SURPRISES", "surprise", "surprising_ones", "surprising_zeros"]
+
+ZERO_SURPRISES = 0.5
+"""A zero is surprising where a one was expected more often than not."""
+
+ONE_SURPRISES = 0.9
+"""A one is surprising where it was expected at most a tenth as often as its column has ones."""
+
+_MOST = 10_000_000
+"""Cells that a list may have."""
+
+
+def surprise(expected: np.ndarray, ones: np.ndarray, rates: np.ndarray) -> np.ndarray:
+    """How far a cell departs from what was expected: p for a zero, 1 - p / rate for a one.
+
+    >>> surprise(np.array([0.8, 0.01]), np.array([False, True]), np.array([0.5, 0.2])).tolist()
+    [0.8, 0.95]
+    """
+    relative = expected / np.where(rates > 0, rates, 1.0)
+    return np.where(ones, 1 - np.minimum(1.0, relative), expected)
+
+
+def surprising_zeros(
+    model: Any,
+    table: Any,
+    *,
+    keep: Any = None,
+    n: int | None = None,
+    min_expected: float = ZERO_SURPRISES,
+    verbose: int = 0,
+) -> Tidy:
+    """Zeros where the components of a fit expect a one, most expected first.
+
+    `expected` is the probability of a one by the components kept. It orders the zeros; how many of
+    them are false, a single look at each cell does not tell (see `falsezero.audit`). Where a
+    component is removed, `noise` is the posterior probability that it made the zero (Bingham et
+    al., eq. 4). The search is bounded: columns that cannot reach the list are never looked at.
+
+    Parameters
+    ----------
+    model : fitted AspectBernoulli or BinaryICA
+    table : Table, array, sparse array or data frame
+    keep : array, optional
+        P(u|k) per component; by default 0 for the phantoms that `find_phantoms` names.
+    n : int, optional
+        List at most so many.
+    min_expected : float, default=0.5
+        Leave out zeros where a one was less probable.
+    verbose : int
+        1 shows progress on a terminal.
+
+    Returns
+    -------
+    Tidy with columns row, column, expected, causes, and noise where a component is removed
+
+    Examples
+    --------
+    >>> import falsezero as fz
+    >>> table = fz.datasets.make_aspect_bernoulli(200, 20, 2, random_state=0).table
+    >>> model = fz.AspectBernoulli(2, random_state=0).fit(table)
+    >>> surprising_zeros(model, table, n=3).columns
+    ['row', 'column', 'expected', 'causes']
+    """
+    keep = _checked(model, keep, n, "min_expected", min_expected)
+    labels = labels_of(model, table)
+    search = Search(model.components_, _MOST + 1 if n is None else n, min_expected)
+    parts = []
+    with stages("Surprising zeros", verbose, 3) as begin:
+        begin("weighing rows")
+        for number, (block, weights) in enumerate(model.weights_by_block(table)):
+            if not number:
+                begin("looking for zeros")
+            word = keep if keep.ndim == 1 else keep[block.rows]
+            kept = model.reweigh(weights, word)
+            search.visit(block.start, kept, block.csr, block.missing_csr)
+            parts.append(weights)
+        begin("listing them")
+        found = search.found()
+        _refuse_too_many(len(found.rows), n, "min_expected", min_expected)
+        judged = judge_cells(model, np.concatenate(parts), keep, (found.rows, found.columns), 0)
+    return _listed(judged, labels, keep)
+
+
+def surprising_ones(model: Any, table: Any, *, keep: Any = None, n: int | None = None) -> Tidy:
+    """Ones that the components of a fit expect at most a tenth as often as their column has ones.
+
+    Parameters
+    ----------
+    model, table, keep, n
+        As in `surprising_zeros`.
+
+    Returns
+    -------
+    Tidy with columns row, column, expected, rate, causes, and noise where a component is removed
+        `rate` is the column's share of ones; the least expected come first, compared with it.
+
+    Examples
+    --------
+    >>> import falsezero as fz
+    >>> table = fz.datasets.make_aspect_bernoulli(200, 20, 2, random_state=0).table
+    >>> model = fz.AspectBernoulli(2, random_state=0).fit(table)
+    >>> surprising_ones(model, table).columns
+    ['row', 'column', 'expected', 'rate', 'causes']
+    """
+    keep = _checked(model, keep, n, "min_expected", ZERO_SURPRISES)
+    blocks = list(model.weights_by_block(table))
+    rates = _column_rates([block for block, _ in blocks])
+    found = []
+    for block, weights in blocks:
+        word = keep if keep.ndim == 1 else keep[block.rows]
+        for rows, columns in ones_of(block):
+            judged = judge_cells(model, weights, word, (rows, columns), 1)
+            listed = 1 - judged.content / rates[columns] >= ONE_SURPRISES
+            judged = JudgedCells(*(field[listed] for field in judged))
+            found.append(judged._replace(rows=judged.rows + block.start))
+    cells = JudgedCells(*map(np.concatenate, zip(*found, strict=True)))
+    share = cells.content / rates[cells.columns]
+    order = np.lexsort((cells.columns, cells.rows, share))[:n]
+    cells = JudgedCells(*(field[order] for field in cells))
+    return _listed(cells, labels_of(model, table), keep, rate=rates[cells.columns])
+
+
+def _column_rates(blocks: list[Any]) -> np.ndarray:
+    """Share of ones among the observed cells of each column."""
+    width = blocks[0].shape[1]
+    ones, observed = np.zeros(width), np.zeros(width)
+    for block in blocks:
+        ones += np.bincount(block.csr.indices, minlength=width)
+        holes = block.missing_csr
+        unknown = 0 if holes is None else np.bincount(holes.indices, minlength=width)
+        observed += block.shape[0] - unknown
+    return ones / np.maximum(observed, 1)
+
+
+def _checked(model: Any, keep: Any, n: int | None, name: str, least: float) -> np.ndarray:
+    if n is not None and n < 0:
+        raise ValueError(
+            f"n={n} is not a number of cells to list; give n=10, say, or leave it out."
+        )
+    check_probability(name, least)
+    check_convex(model)
+    return resolve_keep(model, keep)
+
+
+def _refuse_too_many(number: int, n: int | None, name: str, least: float) -> None:
+    if number > _MOST and n is None:
+        raise ValueError(
+            f"More than {_MOST} zeros are listed by {name}={least:g}; raise it, or list the most "
+            "expected of them with n=."
+        )
+
+
+def _listed(
+    cells: JudgedCells, labels: tuple[np.ndarray, np.ndarray], keep: np.ndarray, **more: Any
+) -> Tidy:
+    noise = {"noise": cells.noise} if (keep < 1).any() else {}
+    return Tidy(
+        row=labels[0][cells.rows],
+        column=labels[1][cells.columns],
+        expected=cells.content,
+        **more,
+        **noise,
+        causes=[cause_text(shares) for shares in cells.causes],
+    )
