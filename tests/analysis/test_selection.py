@@ -267,3 +267,24 @@ def test_compare_names_equal_models_apart(table):
         "BernoulliMixture(2) #2",
     ]
     assert np.isnan(found.p_value)
+
+
+def test_a_best_number_at_the_edge_is_said(recwarn):
+    choice = fz.select(fz.BernoulliMixture(n_init=2), blocks_table(), (1, 2), random_state=0)
+    assert choice.best == 2
+    said = [str(w.message) for w in recwarn if "largest that was tried" in str(w.message)]
+    assert said == [
+        "The best number of components, 2, is the largest that was tried, so a better one may lie "
+        "beyond; try n_components=range(1, 9)."
+    ]
+
+
+def test_one_component_is_tried_and_phantoms_are_counted(recwarn):
+    noise = (np.random.default_rng(0).random((60, 12)) < 0.3).astype(float)
+    model = fz.AspectBernoulli(prior=0, tol=1e-4)
+    choice = fz.select(model, noise, (1, 2, 3), n_splits=2, random_state=0)
+    assert choice.best == 1
+    assert "1 component: AspectBernoulli" in repr(choice)
+    assert choice.table["phantoms"].shape == (3,)
+    assert not [w for w in recwarn if "was tried" in str(w.message)]
+    assert "<table>" in choice._repr_html_()

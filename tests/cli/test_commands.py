@@ -275,7 +275,9 @@ def test_select_finds_the_number_and_saves_the_model(run: Any, finds: Path, tmp_
     rows = json.loads(outcome.out)
     assert [row["n_components"] for row in rows] == [1, 3]
     best = min(rows, key=lambda row: row["bic"])["n_components"]
-    assert f"Best: {best} components by bic." in outcome.err
+    assert f"Best: {best} component" in outcome.err
+    assert ("-k 1-9" if best == 3 else "shows no groups") in outcome.err
+    assert rows[0]["phantoms"] == 0
     assert fz.load(path).n_components == best
 
 
@@ -305,7 +307,7 @@ def test_explore_writes_one_page(run: Any, finds: Path, fitted: Path, tmp_path: 
     assert outcome.err == f"Wrote {page}; open it in a browser.\n"
     text = page.read_text()
     assert "Two &lt;communities&gt;" in text
-    assert "http" not in text.replace("http://www.w3.org/", "")
+    assert "http:" not in text.replace("http://www.w3.org/", "")
 
 
 @pytest.mark.parametrize("paper", PAPERS)

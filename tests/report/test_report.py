@@ -92,13 +92,15 @@ def test_an_image_of_the_wrong_size_is_said_before_the_work(finds, tmp_path) -> 
         fz.write_report(finds, tmp_path / "report.html", image_shape=(3, 3))
 
 
-def test_restarts_are_sorted_best_first(finds) -> None:
+def test_the_fit_is_that_of_falsezero_fit_with_the_same_settings(finds) -> None:
     options = {"criterion": "cells", "random_state": 0, "n_init": 4}
-    found = study(finds, fz.AspectBernoulli(tol=1e-6), n_components=[4], **options)
+    found = study(finds, fz.AspectBernoulli(), n_components=[4], **options)
+    alone = fz.AspectBernoulli(4, n_init=4, random_state=0).fit(finds)
+    np.testing.assert_array_equal(found.model.components_, alone.components_)
+    assert len(found.objectives) == 4
     assert 1 <= len(found.as_good) <= 4
-    assert [m.objective_ for m in found.restarts] == sorted(
-        (m.objective_ for m in found.restarts), reverse=True
-    )
+    assert found.objectives == sorted(found.objectives, reverse=True)
+    assert found.model.callback is None
 
 
 def make_study(**changes):
@@ -111,8 +113,8 @@ def make_study(**changes):
     settings = {
         "table": table,
         "selection": None,
-        "restarts": [model] * 5,
-        "as_good": [model] * 5,
+        "objectives": [0.0] * 5,
+        "as_good": [0.0] * 5,
         "model": model,
         "phantoms": phantoms,
         "undecided": np.array([], dtype=int),
@@ -177,9 +179,9 @@ def test_a_report_on_more_components_than_columns_is_refused(finds, tmp_path) ->
 
 
 def test_another_seed_starts_elsewhere(finds) -> None:
-    def starts(seed: int) -> set[int]:
+    def ends(seed: int) -> list[float]:
         options = {"n_components": [3], "criterion": "aic", "n_init": 2, "random_state": seed}
-        return {fit.random_state for fit in study(finds, fz.AspectBernoulli(), **options).restarts}
+        return study(finds, fz.AspectBernoulli(), **options).objectives
 
-    assert starts(0) == starts(0)
-    assert not starts(0) & starts(1)
+    assert ends(0) == ends(0)
+    assert ends(0) != ends(1)

@@ -11,6 +11,8 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from falsezero.analysis.criteria import Criterion, Part, RowScores
+from falsezero.analysis.noise import find_phantoms
+from falsezero.base.capabilities import capabilities_of
 from falsezero.base.estimator import spawn_seeds
 from falsezero.data.table import Table
 
@@ -59,6 +61,7 @@ class Plan(NamedTuple):
             outcome = _outcome(self.criterion.evaluate(model, part), model)
         outcome["seconds"] = time.perf_counter() - began
         outcome["converged"] = bool(vars(model).get("converged_", True))
+        outcome["phantoms"] = _count_phantoms(model)
         return outcome, None if self.criterion.hides_parts else model
 
     def _seeded(self, candidate: int, part: int) -> Any:
@@ -66,6 +69,13 @@ class Plan(NamedTuple):
         if "random_state" in model.get_params():
             model.set_params(random_state=self.seed(candidate, part))
         return model
+
+
+def _count_phantoms(model: Any) -> int | None:
+    """Components that are noise; None for models that cannot have any."""
+    if not capabilities_of(model).cell_has_cause or "components_" not in vars(model):
+        return None
+    return int((find_phantoms(model).kinds != "content").sum())
 
 
 def _outcome(score: float | RowScores, model: Any) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import operator
 import warnings
 from collections.abc import Iterable
@@ -16,7 +17,7 @@ from falsezero.analysis.protocol import planned, run, summarise
 from falsezero.base.capabilities import capabilities_of
 from falsezero.data.tidy import Tidy
 
-__all__ = ["Selection", "numbers_of", "select", "too_many"]
+__all__ = ["Selection", "at_edge", "numbers_of", "select", "too_many"]
 
 
 @dataclass(frozen=True)
@@ -32,7 +33,8 @@ class Selection:
     criterion : str
     table : Tidy
         One row a candidate: n_components, the criterion, its standard error over the parts (or the
-        log likelihood, for criteria of the whole table), seconds, converged, is_best.
+        log likelihood, for criteria of the whole table), seconds, converged, phantoms (components
+        that `find_phantoms` calls noise, on average over the parts), is_best.
     scores : array of shape (n_candidates, n_splits)
         The criterion of every part, the same parts for every candidate.
     """
@@ -49,16 +51,21 @@ class Selection:
 
         return ModelChoiceDisplay.from_selection(self, **options)
 
+    def _repr_html_(self) -> str:
+        head, _, _ = repr(self).partition("\n")
+        return f"<p>{html.escape(head)}</p>{self.table._repr_html_()}"
+
     def __repr__(self) -> str:
         better = "lowest" if CRITERIA[self.criterion].sign < 0 else "highest"
-        head = f"{self.best} components: {type(self.model).__name__} has the {better}"
+        noun = "component" if self.best == 1 else "components"
+        head = f"{self.best} {noun}: {type(self.model).__name__} has the {better}"
         return f"{head} {self.criterion} there\n{self.table!r}"
 
 
 def select(
     model: Any,
     table: Any,
-    n_components: int | Iterable[int] = range(2, 9),
+    n_components: int | Iterable[int] = range(1, 9),
     criterion: str = "cells",
     *,
     n_init: int | None = None,
@@ -115,12 +122,40 @@ def select(
     rows = summarise(plan, outcomes)
     values = np.array([row[criterion] for row in rows])
     best = int(np.nanargmax(plan.criterion.sign * values))
+    per_candidate = len(outcomes) // len(candidates)
     for i, row in enumerate(rows):
         row["candidate"] = numbers[i]
+        phantoms = [
+            o.get("phantoms") for o in outcomes[i * per_candidate : (i + 1) * per_candidate]
+        ]
+        if None not in phantoms:
+            row["phantoms"] = float(np.mean(phantoms))
         row["is_best"] = i == best
+    beyond = at_edge(numbers[best], numbers)
+    if beyond:
+        warnings.warn(beyond, stacklevel=2)
     found = Tidy({"n_components" if n == "candidate" else n: [r[n] for r in rows] for n in rows[0]})
     scores = np.array([outcome["score"] for outcome in outcomes]).reshape(len(candidates), -1)
     return Selection(numbers[best], criterion, found, memory.finish(plan, best), scores)
+
+
+def at_edge(best: int, tried: list[int]) -> str:
+    """What to say of a best number at the edge of those tried; nothing of one inside.
+
+    >>> at_edge(8, [2, 4, 8])
+    'The best number of components, 8, is the largest that was tried, so a better one may lie \
+beyond; try n_components=range(5, 15).'
+    >>> at_edge(4, [2, 4, 8]), at_edge(1, [1, 2])
+    ('', '')
+    """
+    for edge, word in ((max(tried), "largest"), (min(tried), "smallest")):
+        if best == edge > 1 and len(set(tried)) > 1:
+            wider = f"range({max(1, best - 3)}, {best + 7})"
+            return (
+                f"The best number of components, {best}, is the {word} that was tried, so a "
+                f"better one may lie beyond; try n_components={wider}."
+            )
+    return ""
 
 
 def too_many(n_components: int, shape: tuple[int, int]) -> str:

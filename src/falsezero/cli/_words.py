@@ -44,6 +44,7 @@ _OTHERWISE: dict[str, str | Callable[[re.Match[str]], str]] = {
     r"\bkind='real' to keep any number": "a model of real numbers, as bmf is",
     r"\bmarks=\{(['\"])(.*?)\1: (\w+)\}": lambda found: _mark(found[2], found[3]),
     r"\(0: absent, None: not observed\)": "(=0: absent, =NA: not observed)",
+    r"\bn_components=range\((\d+), (\d+)\)": lambda found: f"-k {found[1]}-{int(found[2]) - 1}",
     r"BinaryICA\(inference='vb'\)": "binary-ica with --option inference=vb",
     r", such as table\.select\([^;.]*\)\)": "",
     r"compare models with compare\(\)": "see falsezero compare",

@@ -31,7 +31,7 @@ from falsezero.cli.select import NumbersOf
     "-k",
     "n_components",
     type=NumbersOf(),
-    metavar="2-8",
+    metavar="1-8",
     help="Numbers of components to choose from, or just one.",
 )
 @click.option(
@@ -89,7 +89,7 @@ def command(
     import falsezero as fz
 
     page = new_file(output, force)
-    model = build_model(name, restarts=1, tol=1e-6, seed=seed, more=more, quiet=True)
+    model = build_model(name, seed=seed, more=more, quiet=True)
     cells = read_to_learn(table, layout)
     say("Fitting; a large table takes minutes ...")
     fz.write_report(

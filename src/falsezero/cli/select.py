@@ -69,9 +69,9 @@ class NumbersOf(click.ParamType):
     "-k",
     "n_components",
     type=NumbersOf(),
-    default="2-8",
+    default="1-8",
     show_default=True,
-    metavar="2-8",
+    metavar="1-8",
     help="Which numbers of components to try.",
 )
 @criterion_option
@@ -123,7 +123,18 @@ def command(
             verbose=int(is_watched(quiet)),
         )
         Target(None, force, as_json).write_findings(choice.table)
-        say(f"Best: {choice.best} components by {criterion}.")
+        say(f"Best: {_in_words(choice.best)} by {criterion}.{_about_one(choice.best)}")
         if target is not None:
             fz.save(choice.model, target)
             say(f"Wrote {target}.")
+
+
+def _in_words(n_components: int) -> str:
+    return "1 component" if n_components == 1 else f"{n_components} components"
+
+
+def _about_one(n_components: int) -> str:
+    """What it means that one component is enough."""
+    if n_components > 1:
+        return ""
+    return " The table shows no groups: how common each column is tells as much as any model here."

@@ -183,7 +183,11 @@ def _importance(factors: Factors) -> np.ndarray:
 
 
 def _bundle(
-    factors: Factors, codes: np.ndarray, surprising: np.ndarray, common: Bundle, precision: Precision
+    factors: Factors,
+    codes: np.ndarray,
+    surprising: np.ndarray,
+    common: Bundle,
+    precision: Precision,
 ) -> Bundle:
     """Everything the page unpacks."""
     large = np.where(np.abs(factors.weights) < precision.floor, 0.0, factors.weights)

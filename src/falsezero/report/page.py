@@ -63,7 +63,7 @@ def write_report(
     table : Table, array, sparse array or data frame of zeros and ones
     path : path of the HTML file to write
     n_components : int or list of int, optional
-        How many components, or which numbers to choose from; 2 to 8 (or fewer, for a small table)
+        How many components, or which numbers to choose from; 1 to 8 (or fewer, for a small table)
         by default.
     model : AspectBernoulli or BinaryICA, optional
         Settings of the model; it is copied, not fitted.
@@ -96,7 +96,7 @@ def write_report(
     _check(labelled, numbers, image_shape)
     found = study(
         labelled,
-        AspectBernoulli(tol=1e-6) if model is None else clone(model),
+        AspectBernoulli() if model is None else clone(model),
         n_components=numbers,
         criterion=criterion,
         n_init=n_init,
@@ -130,8 +130,8 @@ def _check(table: Table, numbers: list[int], image_shape: tuple[int, int] | None
 
 
 def _candidates(table: Table) -> range:
-    """Two components and more, as far as the table can bear."""
-    return range(2, min(8, max(2, min(table.shape) // 3)) + 1)
+    """One component and more, as far as the table can bear."""
+    return range(1, min(8, max(2, min(table.shape) // 3)) + 1)
 
 
 def _html(answer: Any, found: Study, title: str, image_shape: tuple[int, int] | None) -> str:

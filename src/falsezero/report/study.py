@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state
 
 from falsezero.analysis.noise import Phantoms, find_phantoms
 from falsezero.analysis.selection import Selection, select
@@ -30,20 +29,17 @@ class Study:
 
     table: Table
     selection: Selection | None
-    restarts: list[Any]
-    """Fitted models from different random starts, best first."""
+    model: Any
+    """The best of several random starts, the same as `falsezero fit` would save."""
+    objectives: list[float]
+    """Where each random start ended, best first."""
     phantoms: Phantoms
 
     @property
-    def model(self) -> Any:
-        """The best of the restarts: the one that everything else is about."""
-        return self.restarts[0]
-
-    @property
-    def as_good(self) -> list[Any]:
-        """Restarts that reached nearly the best objective, the best one included."""
-        best = self.model.objective_
-        return [m for m in self.restarts if best - m.objective_ <= AS_GOOD * abs(best)]
+    def as_good(self) -> list[float]:
+        """Objectives of the starts that came close to the best, the best one included."""
+        best = self.objectives[0]
+        return [found for found in self.objectives if best - found <= AS_GOOD * abs(best)]
 
     @property
     def undecided(self) -> np.ndarray:
@@ -81,17 +77,22 @@ def study(
                 verbose=verbose,
             )
     best = n_components[0] if choice is None else choice.best
-    chosen = clone(model).set_params(n_components=best, verbose=verbose)
-    restarts = _restarts(chosen, table, n_init, random_state)
-    return Study(table, choice, restarts, find_phantoms(restarts[0]))
+    chosen = clone(model).set_params(
+        n_components=best, n_init=n_init, random_state=random_state, verbose=verbose
+    )
+    fitted, objectives = _best_start(chosen, table)
+    return Study(table, choice, fitted, objectives, find_phantoms(fitted))
 
 
-def _restarts(model: Any, table: Table, n_init: int, random_state: Any) -> list[Any]:
-    """One fit a seed, best first; those that stop early say so by their own flag."""
-    fits = []
-    seeds = check_random_state(random_state).randint(2**31, size=n_init)
+def _best_start(model: Any, table: Table) -> tuple[Any, list[float]]:
+    """The fit, and the objective at the end of each of its random starts, best first."""
+    ends: list[float] = []
+
+    def listen(row: dict[str, Any]) -> None:
+        if row["what"] == "final":
+            ends.append(row["objective"])
+
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        for seed in seeds.tolist():
-            fits.append(clone(model).set_params(n_init=1, random_state=seed).fit(table))
-    return sorted(fits, key=lambda fit: -fit.objective_)
+        model.set_params(callback=listen).fit(table).set_params(callback=None)
+    return model, sorted(ends, reverse=True)

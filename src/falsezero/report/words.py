@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
-import numpy as np
-
+from falsezero.analysis.selection import at_edge
 from falsezero.report.study import Study
 
 __all__ = ["count", "distrust", "make_up", "numbers", "percent"]
@@ -79,7 +79,7 @@ def distrust(found: Study) -> list[str]:
 
 
 def _about_restarts(found: Study) -> list[str]:
-    total, same = len(found.restarts), len(found.as_good)
+    total, same = len(found.objectives), len(found.as_good)
     lines = []
     if not found.model.converged_:
         lines.append(
@@ -113,15 +113,14 @@ def _about_choice(found: Study) -> list[str]:
     """A best number at the edge of what was tried says little about what lies beyond."""
     if found.selection is None:
         return []
-    tried, best = np.asarray(found.selection.table["n_components"]), found.selection.best
-    for edge, word in ((tried.max(), "largest"), (tried.min(), "smallest")):
-        if best == edge and best > 2:
-            wider = f"{max(1, best - 3)}-{best + 6}"
-            return [
-                f"The best number of components, {best}, is the {word} that was tried, so a better "
-                f"one may lie beyond: try `-k {wider}`."
-            ]
-    return []
+    tried, best = found.selection.table["n_components"].tolist(), found.selection.best
+    said = at_edge(best, tried)
+    return [re.sub(r"n_components=range\((\d+), (\d+)\)", _as_option, said)] if said else []
+
+
+def _as_option(found: re.Match[str]) -> str:
+    """A range of numbers as the shell takes it."""
+    return f"`-k {found[1]}-{int(found[2]) - 1}`"
 
 
 def _about_size(found: Study) -> list[str]:
