@@ -1,4 +1,4 @@
-"""Which cells are surprising: the page must agree with the library, though its numbers are rounded."""
+"""Which cells are surprising: the page must agree with the library, for all its rounding."""
 
 from __future__ import annotations
 
