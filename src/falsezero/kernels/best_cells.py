@@ -255,6 +255,15 @@ def dot(w, f):
     return total
 
 
+@jit(reassociate=True)
+def sampled_products(indptr, indices, weights, columns, out):
+    """W F at the entries of a CSR pattern, with F' given by columns."""
+    for n in range(weights.shape[0]):
+        w = weights[n]
+        for entry in range(indptr[n], indptr[n + 1]):
+            out[entry] = dot(w, columns[indices[entry]])
+
+
 def ranked_columns(components):
     """Columns of each component in descending order, and their values in that order.
 
