@@ -156,7 +156,8 @@ class Blocks(Sequence[Block]):
         size = _tile_rows(n_columns)
         split = _split_dense
         if sparse.issparse(values):
-            number = min(max(_SPARSE_BLOCKS, values.nnz // _BLOCK_ENTRIES), _MOST_SPARSE_BLOCKS)
+            entries = len(values.data)
+            number = min(max(_SPARSE_BLOCKS, entries // _BLOCK_ENTRIES), _MOST_SPARSE_BLOCKS)
             size *= max(1, -(-n_rows // (number * size)))
             split = _split_sparse
         size = block_rows or size
