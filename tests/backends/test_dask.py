@@ -385,3 +385,16 @@ def test_a_missing_dask_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "distributed", None)
     with pytest.raises(ImportError, match=r"falsezero\[dask\]"), fz.on_dask(None):
         pass
+
+
+def test_a_part_that_kills_its_workers_is_explained(client, monkeypatch):
+    def give_up(self, tasks):
+        raise distributed.KilledWorker("pass-1", None, 3)
+
+    monkeypatch.setattr(distributed.Client, "gather", give_up)
+    model = fz.AspectBernoulli(**SETTINGS)
+    with (
+        fz.on_dask(client),
+        pytest.raises(RuntimeError, match=r"after 4 workers died.*memory_limit=.*checkpoint="),
+    ):
+        model.fit(dense())

@@ -1,44 +1,51 @@
-from typing import NamedTuple
+"""What fits leave behind in the process that ran them."""
 
-import numpy as np
-import pytest
-from scipy import sparse
+import os
+import subprocess
+import sys
+import textwrap
 
+PROGRAM = """
+from threading import Barrier, Thread
+import numpy, scipy.linalg
+from threadpoolctl import threadpool_info
 from falsezero.backends import workers
-from falsezero.backends.local import joined
-from falsezero.data import blocks as blocks_module
-from falsezero.data.blocks import Blocks
-from falsezero.inference import tree
+
+def blas_threads():
+    return {each["num_threads"] for each in threadpool_info() if each["user_api"] == "blas"}
+
+before = blas_threads()
+entered, left, seen = Barrier(2), Barrier(2), []
+
+def first():
+    with workers(1, 1):
+        entered.wait()
+    left.wait()
+
+def second():
+    with workers(1, 1):
+        entered.wait()
+        left.wait()
+        seen.append(blas_threads())
+
+threads = [Thread(target=each) for each in (first, second)]
+for each in threads:
+    each.start()
+for each in threads:
+    each.join()
+assert seen == [{1}], f"the end of another fit changed ours: {seen}"
+assert blas_threads() == before, f"{before} became {blas_threads()}"
+try:
+    with workers(1, 1):
+        raise ZeroDivisionError
+except ZeroDivisionError:
+    assert blas_threads() == before
+"""
 
 
-class One(NamedTuple):
-    number: float
-
-
-def pair(parts):
-    return "(" + "".join(parts) + ")"
-
-
-@pytest.mark.parametrize("count", [1, 2, 3, 5, 8, 13, 32])
-@pytest.mark.parametrize("n_jobs", [1, 2, 3])
-def test_threads_join_as_one_thread_does(count, n_jobs):
-    names = [f"{i}." for i in range(count)]
-    with workers(n_jobs, count) as run:
-        groups = run(lambda name: name, names, join=pair)
-    assert joined(groups, pair) == joined(names, pair)
-
-
-def test_joining_adds_up_in_the_order_of_the_tree():
-    rng = np.random.default_rng(0)
-    for count in range(1, 40):
-        numbers = [One(x) for x in rng.normal(size=count) * 10.0 ** rng.integers(-8, 8, count)]
-        assert joined(numbers, tree.total) == tree.total(numbers)
-
-
-def test_a_sparse_table_with_many_entries_has_more_blocks(monkeypatch):
-    table = sparse.random_array((20_000, 300), density=0.01, rng=np.random.default_rng(0)).tocsr()
-    assert len(Blocks.cut(table)) == 4
-    monkeypatch.setattr(blocks_module, "_BLOCK_ENTRIES", 5_000)
-    assert len(Blocks.cut(table)) == 11
-    monkeypatch.setattr(blocks_module, "_BLOCK_ENTRIES", 10)
-    assert len(Blocks.cut(table)) <= 32
+def test_fits_in_several_threads_give_blas_its_threads_back():
+    """In a fresh process, where no other thread has a say in the number."""
+    environment = {**os.environ, "OPENBLAS_NUM_THREADS": "2", "MKL_NUM_THREADS": "2"}
+    program = [sys.executable, "-c", textwrap.dedent(PROGRAM)]
+    done = subprocess.run(program, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr

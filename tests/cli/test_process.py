@@ -111,3 +111,20 @@ def test_a_terminal_shows_aligned_tables(finds: Path, fitted: Path) -> None:
     seen = _on_a_terminal([*FALSEZERO, "gaps", str(fitted), str(finds), *LONG])
     assert re.search(r"^row +column +probability", seen)
     assert "more rows" in seen
+
+
+@pytest.mark.parametrize("how", ["| true", ">&-", ">/dev/full", ">&- 2>&-"])
+def test_a_closed_standard_output_is_met_quietly(how: str, finds: Path, tmp_path: Path) -> None:
+    target = tmp_path / "model.fz"
+    fit = [*FALSEZERO, "fit", str(finds), "-o", str(target), *LONG, "-k", "2", "--restarts", "1"]
+    shell = f"{' '.join(fit)} {how}; echo ${{PIPESTATUS[0]}} >&2"
+    if "2>" in how:
+        shell = f"{' '.join(fit)} {how}"
+    done = subprocess.run(["bash", "-c", shell], capture_output=True, text=True, check=False)
+    assert target.exists()
+    assert "Traceback" not in done.stderr
+    assert "Exception ignored" not in done.stderr
+    if how in ("| true", ">&-"):
+        assert done.stderr.splitlines()[-1] == "0"
+    if how == ">/dev/full":
+        assert done.stderr.splitlines()[-2:] == ["Error: No space left on device: None.", "1"]

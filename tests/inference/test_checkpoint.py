@@ -255,3 +255,20 @@ def test_checkpoints_go_when_results_are_safe(tmp_path):
 def test_the_last_phase_of_a_fit_is_shown(table, capsys):
     model(verbose=2).fit(table)
     assert capsys.readouterr().err.splitlines()[-1] == "AspectBernoulli 1/1 settling the rows"
+
+
+def test_what_a_killed_process_left_behind_goes_with_the_next_write(tmp_path):
+    program = textwrap.dedent(
+        f"""
+        import os, signal
+        from falsezero.data.output import write_atomically
+        os.replace = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
+        write_atomically({str(tmp_path / "fit.ckpt")!r}, b"half")
+        """
+    )
+    subprocess.run([sys.executable, "-c", program], check=False)
+    assert len(list(tmp_path.iterdir())) == 1
+    mine = tmp_path / f".fit.ckpt.{os.getpid()}"
+    mine.touch()
+    write_atomically(tmp_path / "fit.ckpt", b"whole")
+    assert sorted(each.name for each in tmp_path.iterdir()) == [mine.name, "fit.ckpt"]

@@ -147,6 +147,8 @@ class _OnDask:
         return f"{self.name}-{kind}-{self.count}"
 
     def _gather(self, tasks: list[Any]) -> list[bytes]:
+        from distributed import KilledWorker
+
         try:
             while not self._is_done(tasks):
                 _require_workers(self.client, self.timeout)
@@ -155,6 +157,13 @@ class _OnDask:
             raise RuntimeError(
                 "The Dask scheduler went away during the fit; start another and fit again, "
                 "with checkpoint= to go on where a fit was."
+            ) from None
+        except KilledWorker as problem:
+            raise RuntimeError(
+                f"Dask gave up a part of the fit after {problem.allowed_failures + 1} workers died "
+                "at it, most likely of too little memory; give each worker more (memory_limit=) or "
+                "fewer threads, or raise Dask's setting distributed.scheduler.allowed-failures, "
+                "then fit again, with checkpoint= to go on where a fit was."
             ) from None
 
     def _is_done(self, tasks: list[Any]) -> bool:

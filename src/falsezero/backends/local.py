@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import partial
 from itertools import pairwise
+from threading import Event, Lock, Thread
 from typing import Any
 
 from joblib import effective_n_jobs
@@ -75,6 +76,52 @@ def in_runs(items: Sequence[Any], count: int) -> list[Any]:
     return [items[a:b] for a, b in pairwise(bounds)]
 
 
+class _OneBlasThread:
+    """Holds BLAS to one thread for as long as anybody in this process needs it.
+
+    The setting belongs to the whole process. Were each fit to put back what it found, two fits in
+    threads of their own would leave what the first of them had set; and threadpoolctl obeys only
+    the thread that set the number first, for as long as that lives. So a thread of its own sets the
+    number when the first fit begins and puts it back when the last one ends.
+    """
+
+    def __init__(self) -> None:
+        self._lock, self._users = Lock(), 0
+        self._holder, self._is_over = Thread(), Event()
+
+    def __enter__(self) -> None:
+        with self._lock:
+            if not self._users:
+                self._is_over, is_set = Event(), Event()
+                self._holder = Thread(target=self._hold, args=(is_set, self._is_over), daemon=True)
+                self._holder.start()
+                try:
+                    is_set.wait()
+                except BaseException:
+                    self._is_over.set()
+                    raise
+            self._users += 1
+
+    def __exit__(self, *error: Any) -> None:
+        with self._lock:
+            self._users -= 1
+            if not self._users:
+                self._is_over.set()
+                self._holder.join()
+
+    @staticmethod
+    def _hold(is_set: Event, is_over: Event) -> None:
+        try:
+            with threadpool_limits(limits=1, user_api="blas"):
+                is_set.set()
+                is_over.wait()
+        finally:
+            is_set.set()
+
+
+one_blas_thread = _OneBlasThread()
+
+
 @contextmanager
 def workers(n_jobs: int | None, n_blocks: int) -> Iterator[Run]:
     """Yield a `map_blocks` for the length of a fit: up to `n_jobs` threads, or what was chosen.
@@ -91,7 +138,7 @@ def workers(n_jobs: int | None, n_blocks: int) -> Iterator[Run]:
 @contextmanager
 def _threads(n_jobs: int | None, n_blocks: int) -> Iterator[Run]:
     n_threads = min(effective_n_jobs(n_jobs), n_blocks)
-    with threadpool_limits(limits=1, user_api="blas"):
+    with one_blas_thread:
         if n_threads <= 1:
             yield map_blocks
             return

@@ -18,7 +18,7 @@ from falsezero.base.links import LINKS
 from falsezero.data.blocks import Block, Blocks
 from falsezero.data.shards import Shards
 from falsezero.data.table import Table
-from falsezero.data.validate import check_table, check_values
+from falsezero.data.validate import check_room, check_table, check_values
 
 __all__ = ["FactorModel", "checked_keep", "spawn_seeds"]
 
@@ -159,6 +159,7 @@ class FactorModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
             The analyst's word on the components, P(u|k): 0 removes a component, 1 keeps it. Row
             weights are renormalised by Bayes' rule (Kabán and Bingham, eq. 13).
         """
+        check_room(self, X)
         blocks = self._blocks(X, reset=False)
         weights = self.reweigh(self._settle(blocks), keep)
         names = X.columns if isinstance(X, Table) else None

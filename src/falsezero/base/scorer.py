@@ -17,7 +17,7 @@ from falsezero.base._sklearn import fit_context
 from falsezero.base.capabilities import Capabilities
 from falsezero.data.blocks import Block, Blocks
 from falsezero.data.table import Table
-from falsezero.data.validate import check_table
+from falsezero.data.validate import check_room, check_table
 
 __all__ = ["CellScorer", "Link", "fit_link"]
 
@@ -162,6 +162,7 @@ class CellScorer(BaseEstimator):
             yield block, scoring(block)
 
     def _filled(self, X: Any, parts: Iterator[tuple[Block, np.ndarray]]) -> Any:
+        check_room(self, X)
         found = [part for _, part in parts]
         array = found[0] if len(found) == 1 else np.concatenate(found)
         if not isinstance(X, Table):

@@ -10,6 +10,7 @@ import os
 import sys
 import warnings
 from collections.abc import Sequence
+from contextlib import suppress
 from importlib import import_module
 from typing import Any
 
@@ -39,6 +40,10 @@ COMMANDS = (
 """Each is a module of this package, in the order in which people need them."""
 
 
+class _ReaderLeft(Exception):  # noqa: N818
+    """Nobody reads standard output any more."""
+
+
 class _Commands(click.Group):
     """Commands that are imported when they are asked for."""
 
@@ -49,6 +54,13 @@ class _Commands(click.Group):
         if cmd_name not in COMMANDS:
             return None
         return import_module(f"falsezero.cli.{cmd_name}").command
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError:
+            # click would make an exit code of it that says that something failed.
+            raise _ReaderLeft from None
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
         from falsezero.data.errors import suggest
@@ -77,6 +89,7 @@ def commands(traceback: bool) -> None:
 
 def main(args: Sequence[str] | None = None) -> int:
     """Run a command and give its exit code; errors become one sentence on standard error."""
+    _open_closed_streams()
     with warnings.catch_warnings():
         warnings.showwarning = _show_warning  # type: ignore[assignment]
         return _exit_code(list(sys.argv[1:] if args is None else args))
@@ -93,10 +106,8 @@ def _exit_code(arguments: list[str]) -> int:
     except (click.Abort, KeyboardInterrupt):
         click.echo("Interrupted.", err=True)
         return 130
-    except BrokenPipeError:
-        # Whoever read the output has seen enough; Python must not complain of it at exit either.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
+    except (BrokenPipeError, _ReaderLeft):
+        return _stop_quietly()
     except Exception as error:
         from falsezero.cli._common import was_interrupted
 
@@ -106,7 +117,34 @@ def _exit_code(arguments: list[str]) -> int:
         if arguments[0] == "--traceback":
             raise
         click.echo(f"Error: {printable(one_sentence(error))}", err=True)
+        _flush_or_discard()
         return 1
+
+
+def _open_closed_streams() -> None:
+    """Let a command that was started without standard output or error say things to nobody."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115
+
+
+def _stop_quietly() -> int:
+    """Whoever read the output has seen enough: that is no error."""
+    _discard_output()
+    return 0
+
+
+def _flush_or_discard() -> None:
+    try:
+        sys.stdout.flush()
+    except (OSError, ValueError):
+        _discard_output()
+
+
+def _discard_output() -> None:
+    """Write the rest of standard output nowhere: Python would complain of it at exit."""
+    with suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _show_warning(message: Any, category: Any, *where: Any, **more: Any) -> None:

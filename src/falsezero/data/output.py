@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import os
+import platform
+import re
 import secrets
 import shutil
+import zlib
 from pathlib import Path
 
 from falsezero.data.errors import FileReadError
+
+_HOST = f"{zlib.crc32(platform.node().encode()):08x}"
 
 __all__ = ["check_target", "write_atomically", "write_text"]
 
@@ -18,7 +23,8 @@ def write_atomically(path: str | os.PathLike[str], data: bytes) -> None:
     A file that was there before hands on its permissions, and a link stays a link.
     """
     target = Path(os.path.realpath(path))
-    temporary = target.with_name(f".{target.name}.{secrets.token_hex(4)}")
+    _remove_leftovers(target)
+    temporary = target.with_name(f".{target.name}.{_HOST}-{os.getpid()}-{secrets.token_hex(4)}")
     try:
         with open(temporary, "xb") as stream:
             stream.write(data)
@@ -30,6 +36,29 @@ def write_atomically(path: str | os.PathLike[str], data: bytes) -> None:
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
+
+
+def _remove_leftovers(target: Path) -> None:
+    """Delete what processes of this machine left behind that were killed while they wrote."""
+    name = re.escape(target.name)
+    leftover = re.compile(rf"\.{name}\.{_HOST}-(\d+)-[0-9a-f]{{8}}")
+    for each in target.parent.iterdir():
+        match = leftover.fullmatch(each.name)
+        if match and not _is_running(int(match[1])):
+            each.unlink(missing_ok=True)
+
+
+def _is_running(process: int) -> bool:
+    if os.name != "posix":
+        # Asking is how a process is ended there.
+        return True
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True
+    return True
 
 
 def write_text(path: str | os.PathLike[str], text: str) -> None:

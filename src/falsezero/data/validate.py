@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from falsezero.data.containers import opened
 from falsezero.data.shards import Shards
 from falsezero.data.table import Table, sorted_out
-from falsezero.data.values import binarized, is_unfit
+from falsezero.data.values import binarized, check_dense, is_unfit
 
 _EXPECTED = {
     "binary": ("zeros and ones", "values above binarize= become ones, as in binarize=0.0"),
@@ -99,6 +99,13 @@ def check_values(values: Any, kind: str, binarize: float | None, name: str) -> A
             f"{data[unfit].flat[0]:g}; {remedy}."
         )
     return sorted_out(values) if sparse.issparse(values) else values
+
+
+def check_room(model: Any, X: Any) -> None:
+    """Refuse to fill in every cell of a sparse table that is too large for it."""
+    if isinstance(X, Table) or sparse.issparse(X):
+        name = type(model).__name__
+        check_dense(X.shape, f"{name}.reconstruct", "ask for some rows at a time")
 
 
 def labels_of(estimator: Any, X: Any) -> tuple[np.ndarray, np.ndarray]:

@@ -2,16 +2,34 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-__all__ = ["binarized", "filled", "is_unfit"]
+__all__ = ["binarized", "check_dense", "filled", "is_unfit"]
 
 _MOST_DENSE = 1 << 28
-"""Cells that a table may have whose zeros all become ones."""
+"""Cells of the largest table that is made dense without being asked: two gigabytes."""
+
+
+def check_dense(shape: tuple[int, ...], what: str, remedy: str) -> None:
+    """Refuse to make a dense table of a sparse one before that takes all memory.
+
+    >>> check_dense((10**6, 10**5), "BernoulliNMF", "fit some rows")
+    Traceback (most recent call last):
+    ...
+    ValueError: BernoulliNMF needs all 1000000 x 100000 cells in memory, 800 GB of them; fit some \
+rows.
+    """
+    cells = math.prod(shape)
+    if cells > _MOST_DENSE:
+        raise ValueError(
+            f"{what} needs all {shape[0]} x {shape[1]} cells in memory, {8e-9 * cells:.0f} GB of "
+            f"them; {remedy}."
+        )
 
 
 def binarized(values: Any, threshold: float) -> Any:

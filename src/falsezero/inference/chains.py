@@ -11,9 +11,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from joblib import effective_n_jobs
-from threadpoolctl import threadpool_limits
 
-from falsezero.backends import map_blocks
+from falsezero.backends import map_blocks, one_blas_thread
 from falsezero.data.blocks import Blocks
 from falsezero.inference.contract import Point, Steps
 from falsezero.inference.engine import advancer, iterate
@@ -73,7 +72,7 @@ def sample(
         return Chain(kept, history, iteration.point)
 
     n_threads = min(effective_n_jobs(n_jobs), len(seeds))
-    with threadpool_limits(limits=1, user_api="blas"), ThreadPoolExecutor(n_threads) as pool:
+    with one_blas_thread, ThreadPoolExecutor(n_threads) as pool:
         try:
             return list(pool.map(run, seeds, range(len(seeds))))
         except BaseException:

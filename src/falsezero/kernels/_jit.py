@@ -20,7 +20,13 @@ class Kernel:
         self._function, self._options = function, options
 
     def __call__(self, *arguments: Any) -> Any:
-        return self.dispatcher(*arguments)
+        try:
+            return self.dispatcher(*arguments)
+        except SystemError as error:
+            # What Python says when Ctrl-C arrives while compiled code returns.
+            if isinstance(error.__cause__ or error.__context__, KeyboardInterrupt):
+                raise KeyboardInterrupt from None
+            raise
 
     def __reduce__(self) -> str:
         return str(self._function.__qualname__)

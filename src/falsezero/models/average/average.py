@@ -16,7 +16,7 @@ from falsezero.base._sklearn import Interval, fit_context
 from falsezero.base.estimator import spawn_seeds
 from falsezero.data.blocks import Block, Blocks
 from falsezero.data.table import Table
-from falsezero.data.validate import check_table
+from falsezero.data.validate import check_room, check_table
 from falsezero.inference.progress import stages
 from falsezero.models.average.members import (
     Member,
@@ -180,6 +180,7 @@ class StackedAverage(BaseEstimator):
         -------
         array of shape (n_rows, n_columns), or a `Table` with the labels of a `Table`
         """
+        check_room(self, X)
         parts = [part for _, part in self.expected_by_block(X)]
         array = np.concatenate(parts)
         if not isinstance(X, Table):

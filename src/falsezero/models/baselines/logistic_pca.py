@@ -7,6 +7,7 @@ Bingham (2008) compare with.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from numbers import Real
 from typing import Any, NamedTuple
 
@@ -80,10 +81,9 @@ class LogisticSteps:
         basis = rng.normal(size=(n_columns, k))
         for _ in range(_SUBSPACE_STEPS):
             basis = _orthonormal(basis, rng)
-            parts = [self._centred(b).T @ (self._centred(b) @ basis) for b in blocks]
-            basis = np.sum(parts, axis=0)
+            basis = np.asarray(sum(tile.T @ (tile @ basis) for tile in self._centred(blocks)))
         basis = _orthonormal(basis, rng)
-        weights = np.concatenate([4 * self._centred(b) @ basis for b in blocks])
+        weights = np.concatenate([4 * tile @ basis for tile in self._centred(blocks)])
         # Balanced factors: neither side is favoured by the prior.
         scale = np.sqrt(np.maximum(np.linalg.norm(weights, axis=0), 1e-3))
         state = Loadings((basis * scale).T.copy(), self.log_odds.copy())
@@ -150,9 +150,12 @@ class LogisticSteps:
         """Any real numbers will do."""
         return trial
 
-    def _centred(self, block: Block) -> np.ndarray:
-        codes = block.codes
-        return np.where(codes == UNOBSERVED, 0.0, (codes == 1) - self.column_mean)
+    def _centred(self, blocks: Blocks) -> Iterator[np.ndarray]:
+        """Zeros and ones less the mean of their column, a few rows at a time."""
+        for block in blocks:
+            for tile in block.tiles():
+                codes = tile.codes
+                yield np.where(codes == UNOBSERVED, 0.0, (codes == 1) - self.column_mean)
 
 
 class _LogisticSurface:

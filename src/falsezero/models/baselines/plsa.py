@@ -19,6 +19,7 @@ from falsezero.base.estimator import OptimisedModel, StrOptions, spawn_seeds
 from falsezero.data.blocks import Block, Blocks
 from falsezero.data.numbers import checked_count
 from falsezero.data.table import Table
+from falsezero.data.validate import check_room
 from falsezero.inference.climb import RowTerms, climb_rows
 from falsezero.inference.contract import Fit, Point
 from falsezero.kernels.tokens import token_pass, token_surface
@@ -283,6 +284,7 @@ class PLSA(InformationCriteria, OptimisedModel):
         probability that a column appears at least once among L tokens, 1 - (1 - p(t|n))^L
         (Bingham et al., eq. 28).
         """
+        check_room(self, X)
         blocks = self._blocks(X, reset=False)
         settled = self._settle(blocks)
         lengths = np.concatenate([_totals(b) / self._seen(b, settled[b.rows]) for b in blocks])
@@ -301,6 +303,7 @@ class PLSA(InformationCriteria, OptimisedModel):
         over those of the training rows (a fixed draw of at most 2000, fewer for very wide tables).
         Not comparable with models of zeros and ones, which also explain the zeros.
         """
+        check_room(self, X)
         blocks = self._blocks(X, reset=False)
         weights = self.row_weights_
         number = min(len(weights), 2000, max(50, _ATOM_CELLS // self.components_.shape[1]))

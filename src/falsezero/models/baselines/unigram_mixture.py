@@ -15,6 +15,7 @@ from falsezero.base.capabilities import Capabilities
 from falsezero.base.estimator import Interval, OptimisedModel, StrOptions
 from falsezero.data.blocks import Block, Blocks
 from falsezero.data.table import Table
+from falsezero.data.validate import check_room
 from falsezero.inference.contract import Fit, Point
 from falsezero.models.baselines.mixture import (
     Mixture,
@@ -200,6 +201,7 @@ class UnigramMixture(MixtureModel):
         Where cells were not observed, a component that has its tokens there makes more of them: the
         total is scaled up by what the component leaves for the observed columns.
         """
+        check_room(self, X)
         blocks = self._blocks(X, reset=False)
         weights = self.reweigh(self._settle(blocks), keep)
         tokens = [weights[b.rows] * self._lengths(b) for b in blocks]

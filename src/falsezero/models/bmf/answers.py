@@ -14,7 +14,8 @@ from falsezero.base.sampled import SampledModel
 from falsezero.data.blocks import Blocks
 from falsezero.data.numbers import checked_count
 from falsezero.data.table import Table
-from falsezero.data.validate import check_table
+from falsezero.data.validate import check_room, check_table
+from falsezero.data.values import check_dense
 from falsezero.models.bmf.likelihoods import LIKELIHOODS, Likelihood
 from falsezero.models.bmf.predict import (
     Draw,
@@ -48,7 +49,10 @@ class PosteriorAnswers(SampledModel):
     def _table(self, X: Any, reset: bool) -> np.ndarray:
         kind = self.capabilities.table
         values: Any = check_table(self, X, kind=kind, binarize=self.binarize, reset=reset)
-        return values.toarray() if sparse.issparse(values) else np.asarray(values)
+        if not sparse.issparse(values):
+            return np.asarray(values)
+        check_dense(values.shape, type(self).__name__, "fit a sample of the rows")
+        return values.toarray()
 
     def transform(self, X: Any) -> Any:
         """Probability that each row, of this table or never seen, has each row feature."""
@@ -146,6 +150,7 @@ class PosteriorAnswers(SampledModel):
             0 removes a row feature, 1 keeps it; the representative draw's features are meant.
             Features add up, so what is kept is not renormalised.
         """
+        check_room(self, X)
         if keep is None:
             expected = self.posterior_predict(X)
         else:

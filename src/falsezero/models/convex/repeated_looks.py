@@ -24,6 +24,7 @@ from falsezero.data.look_blocks import LookBlocks
 from falsezero.data.looks import Looks, as_looks, is_looks
 from falsezero.data.table import Table
 from falsezero.data.validate import check_table
+from falsezero.data.values import check_dense
 from falsezero.inference.contract import Fit, Point
 from falsezero.models.convex.detection import Effects, LookRates, Prior
 from falsezero.models.convex.look_answers import LookAnswers
@@ -203,7 +204,9 @@ class RepeatedLooks(LookAnswers, OptimisedModel):
                 check_table(self, named.select(rows=[0]), kind="count", reset=reset)
             return looks, np.dtype(float)
         values: Any = check_table(self, X, binarize=self.binarize, reset=reset)
-        values = values.toarray() if sparse.issparse(values) else values
+        if sparse.issparse(values):
+            check_dense(values.shape, type(self).__name__, "fit a sample of the rows")
+            values = values.toarray()
         return Looks(values[:, None, :]), values.dtype
 
     def _learn_conditions(self, looks: Looks) -> None:
