@@ -112,11 +112,11 @@ def test_surveyed_pairs_are_honoured(run: Any, finds: Path, tmp_path: Path) -> N
     assert fz.load(tmp_path / "m.fz").n_observed_ == len(pairs)
 
 
-def test_gaps_are_false_absences_counted_from_one(run: Any, finds: Path, fitted: Path) -> None:
+def test_gaps_are_surprising_zeros_counted_from_one(run: Any, finds: Path, fitted: Path) -> None:
     outcome = run("gaps", fitted, finds, *LONG, "-n", 30)
     assert outcome.code == 0, outcome.err
     model, table = fz.load(fitted), fz.read(finds, row="site", column="genus")
-    twin = fz.false_absences(model, table, n=30)
+    twin = fz.surprising_zeros(model, table, n=30)
     rows = _rows(outcome.out)
     assert [row["row"] for row in rows] == twin["row"].tolist()
     assert [row["column"] for row in rows] == twin["column"].tolist()
@@ -128,25 +128,74 @@ def test_gaps_are_false_absences_counted_from_one(run: Any, finds: Path, fitted:
         assert (site < 60) == (genus < 12)
 
 
-def test_gaps_of_presences_and_none_at_all(run: Any, finds: Path, fitted: Path) -> None:
-    outcome = run("gaps", fitted, finds, *LONG, "--presences")
+def test_gaps_of_ones_and_none_at_all(run: Any, finds: Path, fitted: Path) -> None:
+    outcome = run("gaps", fitted, finds, *LONG, "--ones")
     assert outcome.code == 0
-    assert outcome.out == "row,column,probability,content,noise,causes\n"
-    assert "No ones are false with probability 0.5 or more" in outcome.err
-    assert json.loads(run("gaps", fitted, finds, *LONG, "--presences", "--json").out) == []
+    assert outcome.out.startswith("row,column,expected,rate,")
+    listed = json.loads(run("gaps", fitted, finds, *LONG, "--ones", "--json").out)
+    model, table = fz.load(fitted), fz.read(finds, row="site", column="genus")
+    assert [cell["row"] for cell in listed] == fz.surprising_ones(model, table)["row"].tolist()
 
 
-def test_gaps_say_that_nothing_is_noise(run: Any, tmp_path: Path) -> None:
+def test_gaps_without_noise_name_what_was_expected(run: Any, tmp_path: Path) -> None:
     table, model = tmp_path / "blocks.csv", tmp_path / "blocks.fz"
-    table.write_text(
-        "s,a,b,c\n" + "".join(f"r{i},{i % 2},{i % 2},{1 - i % 2}\n" for i in range(20))
-    )
+    lines = [f"r{i},{i % 2},{i % 2},{i % 2},{1 - i % 2},{1 - i % 2}" for i in range(40)]
+    lines[1] = "r1,1,1,0,0,0"
+    table.write_text("s,a,b,c,d,e\n" + "\n".join(lines) + "\n")
     assert run("fit", table, "-k", 2, "-o", model).code == 0
-    assert run("gaps", model, table).err == (
-        "No zeros are false with probability 0.5 or more: no component of this model is noise, "
-        "unless you say so with --keep.\n"
+    listed = json.loads(run("gaps", model, table, "--json").out)
+    assert [(cell["row"], cell["column"]) for cell in listed] == [("r1", "c")]
+    assert "noise" not in listed[0]
+    none = run("gaps", model, table, "--min-expected", 1)
+    assert none.err == (
+        "No zero is surprising: nowhere was a one expected with probability 1 or more.\n"
     )
-    assert "unless" not in run("gaps", model, table, "--keep", "1=0").err
+
+
+def test_denoise_without_noise_leaves_ones_alone(run: Any, tmp_path: Path) -> None:
+    table, model, clean = (tmp_path / name for name in ("t.csv", "t.fz", "clean.csv"))
+    rng = np.random.default_rng(0)
+    drawn = fz.Table(
+        (rng.random((40, 12)) < 0.3).astype(float), columns=[f"c{t}" for t in range(12)]
+    )
+    lines = ["," + ",".join(drawn.columns)]
+    lines += [
+        f"r{i}," + ",".join(map(str, row)) for i, row in enumerate(drawn.to_numpy().astype(int))
+    ]
+    table.write_text("\n".join(lines) + "\n")
+    assert run("fit", table, "-k", 2, "-o", model).code == 0
+    outcome = run("denoise", model, table, "-o", clean)
+    after = fz.read(clean)
+    assert (after.to_numpy() >= drawn.to_numpy()).all()
+    assert "ones made zeros" not in outcome.err
+    asked = run("denoise", model, table, "-o", clean, "--force", "--change-ones")
+    lost = int((fz.read(clean).to_numpy() < drawn.to_numpy()).sum())
+    assert f"{lost} ones made zeros" in asked.err
+
+
+def test_a_model_remembers_how_its_table_was_read(run: Any, tmp_path: Path) -> None:
+    table, model = tmp_path / "counts.csv", tmp_path / "counts.fz"
+    rng = np.random.default_rng(0)
+    rows = [(f"site {i}", f"genus {t}", rng.poisson(2)) for i in range(20) for t in range(6)]
+    table.write_text("site,genus,n\n" + "".join(f"{a},{b},{c}\n" for a, b, c in rows))
+    layout = (*LONG, "--value", "n", "--binarize", 0)
+    assert run("fit", table, *layout, "-k", 2, "-o", model).code == 0
+    told = run("gaps", model, table, *layout, "--min-expected", 0.1)
+    untold = run("gaps", model, table, "--min-expected", 0.1)
+    assert told.err == ""
+    assert untold.out == told.out
+    assert untold.err == (
+        f"Read {table} as the model's own table: --row site --column genus --value n "
+        "--binarize 0.\n"
+    )
+    other = run("gaps", model, table, *LONG, "--value", "n", "--binarize", 2)
+    assert "Note: the model's own table was read with --binarize 0." in other.err
+    wide = tmp_path / "wide.csv"
+    frame = fz.read(table, row="site", column="genus", value="n", kind="count").to_pandas()
+    frame.to_csv(wide)
+    again = run("gaps", model, wide, "--min-expected", 0.1)
+    assert again.out == told.out
+    assert again.err == f"Read {wide} as the model's own table: --binarize 0.\n"
 
 
 def test_a_spreadsheet_with_everything_around_the_table(run: Any, tmp_path: Path) -> None:

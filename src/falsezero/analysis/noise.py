@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from falsezero.base.capabilities import capabilities_of
 from falsezero.data.table import Table
 from falsezero.data.tidy import Tidy
-from falsezero.data.validate import labels_of
+from falsezero.data.validate import check_table, labels_of
 
 __all__ = ["Denoised", "Phantoms", "check_convex", "denoise", "find_phantoms", "resolve_keep"]
 
@@ -78,6 +78,9 @@ class Phantoms:
 
     def __repr__(self) -> str:
         return repr(self.table)
+
+    def _repr_html_(self) -> str:
+        return self.table._repr_html_()
 
 
 def find_phantoms(model: Any, *, threshold: float = 1 / 3) -> Phantoms:
@@ -160,7 +163,8 @@ def resolve_keep(model: Any, keep: Any = None) -> np.ndarray:
 class Denoised:
     """A table without its noise components: `probability` of a one per cell, and `binary`.
 
-    Both are computed when first asked for; `binary` never makes the dense table.
+    Both are computed when first asked for; `binary` never makes the dense table. `summary` says
+    what `binary` changed.
     """
 
     model: Any = field(repr=False)
@@ -170,6 +174,10 @@ class Denoised:
     rows: np.ndarray = field(repr=False)
     columns: np.ndarray = field(repr=False)
     threshold: float = 0.5
+    recorded: sparse.csr_array | None = field(default=None, repr=False)
+    """The table as it was: ones, and NaN for cells not observed."""
+    changes_ones: bool = True
+    """Whether a recorded one may become a zero."""
 
     @cached_property
     def probability(self) -> Table:
@@ -191,10 +199,58 @@ class Denoised:
             for i in range(0, len(self.weights), step)
         ]
         ones = sparse.vstack(parts, format="csr", dtype=float)
+        if not self.changes_ones and self.recorded is not None:
+            ones = ones.maximum(_where(self.recorded, 1.0))
         return Table(ones, rows=self.rows, columns=self.columns)
 
+    @property
+    def changes(self) -> dict[str, int]:
+        """How many cells of `binary` are not as recorded.
 
-def denoise(model: Any, table: Any, *, keep: Any = None, threshold: float = 0.5) -> Denoised:
+        Zeros made ones, ones made zeros, ones put where nothing was observed, and columns that had
+        ones and have none left.
+        """
+        if self.recorded is None:
+            raise ValueError("The recorded table was not kept; use falsezero.denoise.")
+        after, ones = self.binary.values, _where(self.recorded, 1.0)
+        unknown = _where(self.recorded, np.nan)
+        in_unknown = int(after.multiply(unknown).sum())
+        kept = int(after.multiply(ones).sum())
+        emptied = (ones.sum(axis=0) > 0) & (after.sum(axis=0) == 0)
+        return {
+            "zeros made ones": int(after.sum()) - kept - in_unknown,
+            "ones made zeros": int(ones.sum()) - kept,
+            "ones where nothing was observed": in_unknown,
+            "columns left without ones": int(emptied.sum()),
+        }
+
+    @property
+    def summary(self) -> str:
+        """What `binary` changed, in one sentence."""
+        said = [f"{number:,} {what}" for what, number in self.changes.items() if number]
+        return f"Changed: {', '.join(said)}." if said else "Changed nothing."
+
+    def _repr_html_(self) -> str:
+        return f"<p>{self.summary}</p>{self.binary._repr_html_()}"
+
+
+def _where(values: sparse.csr_array, value: float) -> sparse.csr_array:
+    """Ones where a sparse table holds this value."""
+    hits = np.isnan(values.data) if np.isnan(value) else values.data == value
+    found = sparse.csr_array((hits.astype(float), values.indices, values.indptr), values.shape)
+    found = found.copy()
+    found.eliminate_zeros()
+    return found
+
+
+def denoise(
+    model: Any,
+    table: Any,
+    *,
+    keep: Any = None,
+    threshold: float = 0.5,
+    change_ones: bool | None = None,
+) -> Denoised:
     """What the table would say without its noise components (Bingham et al., section 3.4).
 
     The weights of the noise are set to zero, those of the content renormalised, and the table
@@ -211,6 +267,9 @@ def denoise(model: Any, table: Any, *, keep: Any = None, threshold: float = 0.5)
         Left out, the phantoms that `find_phantoms` names are removed.
     threshold : float, default=0.5
         A cell of `binary` is one where its probability is at least this.
+    change_ones : bool, optional
+        Whether a recorded one may become a zero. By default only where a component is taken out:
+        a fit without noise has nothing to say against what was found.
 
     Examples
     --------
@@ -230,4 +289,9 @@ def denoise(model: Any, table: Any, *, keep: Any = None, threshold: float = 0.5)
         )
     rows, columns = labels_of(model, table)
     weights = np.asarray(model.transform(table))
-    return Denoised(model, keep, model.reweigh(weights, keep), rows, columns, threshold)
+    binarize = model.get_params().get("binarize")
+    recorded = sparse.csr_array(check_table(model, table, binarize=binarize, reset=False))
+    if change_ones is None:
+        change_ones = bool((keep < 1).any())
+    kept = model.reweigh(weights, keep)
+    return Denoised(model, keep, kept, rows, columns, threshold, recorded, change_ones)

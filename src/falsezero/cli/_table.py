@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from falsezero.cli._common import Number, Whole, say, together
+from falsezero.cli._reading import recall
 from falsezero.cli._words import one_sentence
 
 __all__ = [
@@ -172,9 +173,30 @@ def warn_of_too_many(n_components: int | None, table: Any) -> None:
         say(f"Warning: {one_sentence(message)}")
 
 
+def _read_as_remembered(model: Any, path: str, layout: dict[str, Any]) -> Any:
+    from falsezero.data.errors import DataError
+
+    first_problem = None
+    for way, notice in recall(model, path, layout):
+        try:
+            table = read_table(path, way, model.capabilities.table)
+        except DataError as problem:
+            # A table may be laid out in another way than the model's own was.
+            first_problem = first_problem or problem
+            continue
+        if notice:
+            say(notice)
+        return table
+    assert first_problem is not None
+    raise first_problem
+
+
 def read_for(model: Any, path: str, layout: dict[str, Any]) -> Any:
-    """Read a table for a fitted model, its columns put in the model's order."""
-    table = read_table(path, layout, model.capabilities.table)
+    """Read a table for a fitted model, its columns put in the model's order.
+
+    What was not said on the command line is done as it was with the model's own table.
+    """
+    table = _read_as_remembered(model, path, layout)
     names = getattr(model, "feature_names_in_", None)
     if names is None and table.shape[1] != model.n_features_in_:
         raise click.ClickException(

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from falsezero.cli._common import Number, keep_option, keep_weights, model_argument
+from falsezero.cli._common import Number, keep_option, keep_weights, model_argument, say
 from falsezero.cli._output import Target, output_options
 from falsezero.cli._table import read_for, table_argument, table_options
 
@@ -17,6 +17,11 @@ from falsezero.cli._table import read_for, table_argument, table_options
 @keep_option
 @click.option("--probability", is_flag=True, help="Probabilities instead of zeros and ones.")
 @click.option("--threshold", type=Number(0, 1), default=0.5, show_default=True)
+@click.option(
+    "--change-ones/--keep-ones",
+    default=None,
+    help="Whether a recorded one may become a zero.  [default: where a component is taken out]",
+)
 @output_options
 @table_options
 def command(
@@ -25,6 +30,7 @@ def command(
     keep: str | None,
     probability: bool,
     threshold: float,
+    change_ones: bool | None,
     output: str | None,
     force: bool,
     as_json: bool,
@@ -33,7 +39,8 @@ def command(
     """Write the table as it would be without noise.
 
     The weight of the phantoms is given to the other components, and every cell computed anew: one
-    where its probability reaches the threshold.
+    where its probability reaches the threshold. A model without phantoms changes zeros only, unless
+    --change-ones is given. What was changed is said on standard error.
 
     \b
     falsezero denoise finds.fz finds.csv --row site --column genus -o clean.csv
@@ -43,5 +50,13 @@ def command(
     target = Target(output, force, as_json)
     fitted = fz.load(model)
     weights = keep_weights(fitted, keep)
-    clean = fz.denoise(fitted, read_for(fitted, table, layout), keep=weights, threshold=threshold)
+    clean = fz.denoise(
+        fitted,
+        read_for(fitted, table, layout),
+        keep=weights,
+        threshold=threshold,
+        change_ones=change_ones,
+    )
     target.write_table(clean.probability if probability else clean.binary)
+    if not probability:
+        say(clean.summary)

@@ -18,6 +18,7 @@ from falsezero.cli._common import (
 )
 from falsezero.cli._describe import describe, show
 from falsezero.cli._output import force_option, json_option, new_file
+from falsezero.cli._reading import remember
 from falsezero.cli._table import (
     ListsFormats,
     is_pattern,
@@ -88,6 +89,7 @@ def command(
     warn_of_too_many(model.get_params().get("n_components"), cells)
     with resumable(settings["checkpoint"]), on_cluster(cluster):
         model.fit(cells)
+        remember(model, table, rest)
         fz.save(model.set_params(verbose=0), target)
     show(describe(model), as_json)
     say(f"Wrote {target}.")

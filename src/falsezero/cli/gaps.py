@@ -1,4 +1,4 @@
-"""`falsezero gaps`: the zeros (or ones) to doubt."""
+"""`falsezero gaps`: the zeros (or ones) that a saved model finds surprising."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ import click
 from falsezero.cli._common import (
     Number,
     Whole,
+    is_watched,
     keep_option,
     keep_weights,
     model_argument,
-    phantoms_of,
     say,
     shown_number,
 )
@@ -25,8 +25,15 @@ from falsezero.cli._table import read_for, table_argument, table_options
 @model_argument
 @table_argument
 @click.option("-n", type=Whole(min=1), metavar="N", help="List at most N cells.")
-@click.option("--presences", is_flag=True, help="List ones that are probably additions instead.")
-@click.option("--min-probability", type=Number(0, 1), default=0.5, show_default=True, metavar="P")
+@click.option("--ones", is_flag=True, help="List surprising ones instead.")
+@click.option(
+    "--min-expected",
+    type=Number(0, 1),
+    default=0.5,
+    show_default=True,
+    metavar="P",
+    help="List zeros where a one was expected with at least this probability.",
+)
 @keep_option
 @output_options
 @table_options
@@ -34,49 +41,53 @@ def command(
     model: str,
     table: str,
     n: int | None,
-    presences: bool,
-    min_probability: float,
+    ones: bool,
+    min_expected: float,
     keep: str | None,
     output: str | None,
     force: bool,
     as_json: bool,
     **layout: Any,
 ) -> None:
-    """List the zeros that are probably omissions, the surest first.
+    """List the zeros where a saved model expected a one, the most expected first.
 
-    For each cell: the probability that it is false, the probability of a one by the content of its
-    row, the probability that noise made this zero, and the components that speak for it (their
-    numbers as in `falsezero info`, with their shares).
+    For each cell: the probability of a one by the components kept, the components that speak for it
+    (their numbers as in `falsezero info`, with their shares), and, where a component counts as
+    noise, the probability that it made this zero. How many such zeros are false, one look a cell
+    does not tell; `falsezero audit` tests on the table itself how well they are ranked.
 
     \b
-    falsezero gaps finds.fz finds.csv --row site --column genus -n 20
+    falsezero gaps finds.fz finds.csv -n 20
     """
     import falsezero as fz
 
     target = Target(output, force, as_json)
     fitted = fz.load(model)
-    ask = fz.false_presences if presences else fz.false_absences
-    found = ask(
-        fitted,
-        read_for(fitted, table, layout),
-        keep=keep_weights(fitted, keep),
-        n=n,
-        min_probability=min_probability,
-    )
-    if not found:
-        what = "ones" if presences else "zeros"
-        say(
-            f"No {what} are false with probability {min_probability:g} or more{_why(fitted, keep)}."
+    cells, weights = read_for(fitted, table, layout), keep_weights(fitted, keep)
+    if ones:
+        found = fz.surprising_ones(fitted, cells, keep=weights, n=n)
+    else:
+        found = fz.surprising_zeros(
+            fitted,
+            cells,
+            keep=weights,
+            n=n,
+            min_expected=min_expected,
+            verbose=int(is_watched(False)),
         )
+    if not found:
+        say(_nothing(ones, min_expected))
     causes = [_counted_from_one(text) for text in found["causes"].tolist()]
     target.write_findings(fz.Tidy(dict(found) | {"causes": causes}))
 
 
-def _why(model: Any, keep: str | None) -> str:
-    """Without a component that makes noise there is nothing to blame."""
-    if keep is None and len(phantoms_of(model).content) == len(model.components_):
-        return ": no component of this model is noise, unless you say so with --keep"
-    return ""
+def _nothing(ones: bool, least: float) -> str:
+    if ones:
+        return (
+            "No one is surprising: each was expected more than a tenth as often as its column has "
+            "ones."
+        )
+    return f"No zero is surprising: nowhere was a one expected with probability {least:g} or more."
 
 
 def _counted_from_one(causes: str) -> str:

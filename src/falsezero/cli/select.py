@@ -19,6 +19,7 @@ from falsezero.cli._common import (
     say,
 )
 from falsezero.cli._output import Target, force_option, json_option, new_file, raw_option
+from falsezero.cli._reading import remember
 from falsezero.cli._table import read_to_learn, table_argument, table_options
 
 criterion_option = click.option(
@@ -125,6 +126,7 @@ def command(
         Target(None, force, as_json).write_findings(choice.table)
         say(f"Best: {_in_words(choice.best)} by {criterion}.{_about_one(choice.best)}")
         if target is not None:
+            remember(choice.model, table, rest)
             fz.save(choice.model, target)
             say(f"Wrote {target}.")
 

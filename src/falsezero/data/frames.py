@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from falsezero.data.cells import Cells, NotANumber
 from falsezero.data.checks import Raw, only_ones_and_gaps
 from falsezero.data.errors import DataError, quote, suggest
-from falsezero.data.labels import are_row_numbers, tidy_labels
+from falsezero.data.labels import are_row_numbers, ids_warning, may_be_ids, tidy_labels
 from falsezero.data.layout import Layout
 from falsezero.data.pairs import Pairs, encode, pairs_to_raw
 
@@ -107,6 +107,8 @@ def _label_column(
         raise DataError(f"{source} has no column {quote(index)} for index=; {remedy}")
     first = next(iter(series))
     names_rows = not has_index and (is_text(series[first]) or _numbers_rows(series[first]))
+    if index is None and not has_index and not names_rows and _may_be_ids(series[first]):
+        warnings.warn(ids_warning(source, first), stacklevel=6)
     return index if index is not None else (first if names_rows else None)
 
 
@@ -119,6 +121,10 @@ def is_text(series: nw.Series[Any]) -> bool:
 
 def _numbers_rows(series: nw.Series[Any]) -> bool:
     return series.dtype.is_integer() and not series.null_count() and are_row_numbers(series)
+
+
+def _may_be_ids(series: nw.Series[Any]) -> bool:
+    return series.dtype.is_integer() and not series.null_count() and may_be_ids(series.to_list())
 
 
 def _labels(series: nw.Series[Any], source: str) -> NDArray[Any]:

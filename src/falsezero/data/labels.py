@@ -100,6 +100,25 @@ def are_row_numbers(values: Any) -> bool:
     return numbers.size >= 3 and bool(np.all(np.diff(numbers) == 1))
 
 
+def may_be_ids(values: Any) -> bool:
+    """Whether values, three at least, are different whole numbers: names of rows, it may be.
+
+    >>> may_be_ids(["1004", "17", "23"]), may_be_ids(["1", "0", "1"]), may_be_ids(["0.5", "2", "3"])
+    (True, False, False)
+    """
+    texts = [str(value) for value in values]
+    is_whole = all(text.lstrip("-").isdecimal() for text in texts)
+    return is_whole and len(texts) >= 3 and len(set(texts)) == len(texts)
+
+
+def ids_warning(source: str, column: object) -> str:
+    """What to say of a first column that was read as values and may be names of rows."""
+    return (
+        f"{source} holds another whole number in every row of its first column, {column!r}, which "
+        f"is read as values; pass index={column!r} if they name the rows, or index=False if not."
+    )
+
+
 def find_label(label: Hashable, lookup: dict[Any, int], axis: str) -> int:
     """Give the position of a name, or say which names come close."""
     if isinstance(label, np.generic):

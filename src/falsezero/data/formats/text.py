@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import warnings
 from array import array
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -16,7 +17,13 @@ from falsezero.data.cells import NotANumber, is_number
 from falsezero.data.checks import Raw, only_ones_and_gaps
 from falsezero.data.errors import DataError, quote, suggest
 from falsezero.data.formats import FRAME_OPTIONS, Format
-from falsezero.data.labels import are_row_numbers, first_duplicate, text_array
+from falsezero.data.labels import (
+    are_row_numbers,
+    first_duplicate,
+    ids_warning,
+    may_be_ids,
+    text_array,
+)
 from falsezero.data.layout import ReadOptions
 from falsezero.data.limits import allowed_bytes, check_size
 from falsezero.data.lines import Record, TextFile
@@ -80,7 +87,15 @@ def wide_text(file: TextFile, index: Any = None, drop: Sequence[str] = ()) -> Ra
     if named:
         found.leave_out_rows()
         found.check_row_labels()
+        if index is None and at and head.names[0] in drop:
+            warnings.warn(
+                f"{head.source} without column {head.names[0]!r} takes its row labels from column "
+                f"{head.names[at]!r}; pass index=False if that column holds values.",
+                stacklevel=2,
+            )
     else:
+        if index is None and file.header and may_be_ids(found.labels):
+            warnings.warn(ids_warning(head.source, head.names[at]), stacklevel=2)
         found.add_first_column()
     names = _column_names(head, found.columns, at if named else None) if file.header else None
     found.check()
