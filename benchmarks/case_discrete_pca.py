@@ -32,7 +32,7 @@ def corpus(loader: Callable[..., Any], every: int = 1, n_test: int = 400) -> Any
 
 def judge(components: np.ndarray, test: Any, alpha: Any = ALPHA) -> float:
     """Held-out log likelihood a token by document completion."""
-    return DiscretePCA.from_components(components, alpha=alpha).score(test)
+    return DiscretePCA.from_components(components, alpha=alpha).completion_score(test)
 
 
 def seconds_of(function: Callable[[], Any]) -> float:

@@ -17,6 +17,8 @@ from falsezero.analysis.heldout import (
     score_rows,
     split_rows,
 )
+from falsezero.analysis.memory import Memory
+from falsezero.analysis.plan import Task
 from falsezero.analysis.protocol import planned
 
 
@@ -54,6 +56,8 @@ def test_a_large_table_stays_sparse(monkeypatch):
     table = fz.Table(sparse.random_array((4000, 2000), density=0.002, rng=0) != 0)
     model = fz.AspectBernoulli(2, max_iter=2, tol=1.0, random_state=0).fit(table)
     dense = 8 * table.shape[0] * table.shape[1]
+    # Compiled once before memory is watched: the compiler needs some of its own.
+    score_cells(model, hide_cells(table, 4, seed=0, part=0), binary=True)
     tracemalloc.start()
     hidden = [hide_cells(table, 4, seed=0, part=i) for i in range(4)]
     total, count = score_cells(model, hidden[0], binary=True)
@@ -192,8 +196,13 @@ def test_an_interrupted_choice_goes_on(table, tmp_path, monkeypatch):
 
 def test_a_checkpoint_of_something_else_is_refused(table, tmp_path):
     path = tmp_path / "choice.json"
-    path.write_text('{"fingerprint": "x", "entropy": "1", "outcomes": []}')
-    with pytest.raises(ValueError, match="another table"):
+    other = Memory(path, "another table")
+    other.entropy = 1
+    other.keep(Task(0, 0), {"score": 0.0})
+    with pytest.raises(ValueError, match="is a checkpoint of another table or of other settings"):
+        fz.select(fz.BernoulliMixture(), table, (1, 2), checkpoint=path)
+    path.write_text(path.read_text().replace("0.0", "1.0"))
+    with pytest.raises(ValueError, match="or was damaged"):
         fz.select(fz.BernoulliMixture(), table, (1, 2), checkpoint=path)
     path.write_text("not json")
     with pytest.raises(ValueError, match="not a checkpoint"):

@@ -25,6 +25,8 @@ class Comparison:
     ----------
     best : str
         Name of the best model.
+    meaning : str
+        What the numbers are: the n of a BIC, how the evidence was taken, what a row score is.
     table : Tidy
         One row a model, best first: model, the criterion, its standard error, seconds, converged.
     p_value : float
@@ -44,13 +46,14 @@ class Comparison:
     test: str
     model: Any = field(repr=False)
     scores: dict[str, np.ndarray] = field(repr=False)
+    meaning: str = ""
 
     def __repr__(self) -> str:
         names = self.table["model"]
         message = f"{self.best} is best by {self.criterion}"
         if len(names) > 1 and np.isfinite(self.p_value):
             message += f"; against {names[1]}, {self.test} p = {self.p_value:.2g}"
-        return f"{message}\n{self.table!r}"
+        return f"{message}\n{self.meaning}\n{self.table!r}"
 
 
 def compare(
@@ -71,10 +74,11 @@ def compare(
     ----------
     models : list of estimators, or dict of name and estimator
     table : Table, array, sparse array or data frame
-    criterion : {"cells", "rows", "aic", "bic", "evidence"} or a registered name
-        As in `select`. With "cells" and "rows" every model is asked about the same hidden parts.
-        Models for which the number means different things are refused: a row score of all cells
-        and one of half a row's tokens, or a BIC whose n counts rows and one whose n counts cells.
+    criterion : {"cells", "rows", "completion", "aic", "bic", "evidence"} or a registered name
+        As in `select`. Where parts are hidden, every model is asked about the same ones. The BIC
+        has one n for all models: rows where all count rows, else observed cells. Models for which
+        the number means different things are refused: a probability of all cells of a row, and one
+        of its counts given their total.
     n_splits : int, default=5
     test : {"signed-rank", "rank-sum"}
         How the best two are told apart: Wilcoxon's signed-rank test on the differences row by row
@@ -110,7 +114,8 @@ def compare(
     scores = np.array([outcome["score"] for outcome in outcomes]).reshape(len(candidates), -1)
     fitted = memory.finish(plan, int(order[0]))
     by_name = dict(zip(named, scores, strict=True))
-    return Comparison(plan.names[order[0]], criterion, found, p_value, test, fitted, by_name)
+    best = plan.names[order[0]]
+    return Comparison(best, criterion, found, p_value, test, fitted, by_name, plan.meaning)
 
 
 def _named(models: Sequence[Any]) -> dict[str, Any]:

@@ -10,9 +10,28 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from falsezero.base.capabilities import Capabilities, capabilities_of
 
-__all__ = ["CRITERIA", "Criterion", "Part", "RowScores", "criterion_named", "register_criterion"]
+__all__ = [
+    "CRITERIA",
+    "Convention",
+    "Criterion",
+    "Part",
+    "RowScores",
+    "criterion_named",
+    "register_criterion",
+]
+
+
+class Convention(NamedTuple):
+    """What is agreed for all candidates of one comparison, such as the n of a BIC."""
+
+    label: str = ""
+    """In words, for the result."""
+    value: Any = None
+    """For `evaluate`."""
 
 
 class Part(NamedTuple):
@@ -23,6 +42,7 @@ class Part(NamedTuple):
     n_parts: int = 1
     seed: int = 0
     """The same for all candidates, so that the same cells are hidden and differences are paired."""
+    convention: Convention = Convention()
 
 
 class RowScores(NamedTuple):
@@ -41,6 +61,10 @@ class RowScores(NamedTuple):
 
 def _always(declared: Capabilities) -> str | None:
     return "the same for every model"
+
+
+def _nothing_agreed(candidates: Sequence[Any], table: Any) -> Convention:
+    return Convention()
 
 
 @dataclass(frozen=True)
@@ -63,6 +87,8 @@ class Criterion:
         None where the model has no such number. Candidates are only ranked where it means the same.
     refusal : str
         What to say of a model without such a number; ``{model}`` stands for its name.
+    agree : callable
+        Takes all candidates and the table, and returns the `Convention` that each is judged by.
 
     Examples
     --------
@@ -77,6 +103,7 @@ class Criterion:
     hides_parts: bool = False
     meaning: Callable[[Capabilities], str | None] = _always
     refusal: str = "{model} cannot be judged by this criterion."
+    agree: Callable[[Sequence[Any], Any], Convention] = _nothing_agreed
 
     @property
     def direction(self) -> str:
@@ -139,14 +166,28 @@ def _hidden_rows(model: Any, part: Part) -> RowScores:
     return RowScores(*score_rows(model, part.table, folds[part.number]))
 
 
+def _hidden_tokens(model: Any, part: Part) -> RowScores:
+    from falsezero.analysis.heldout import score_completion, split_rows
+
+    folds = split_rows(part.table, part.n_parts, part.seed)
+    return RowScores(*score_completion(model, part.table, folds[part.number]))
+
+
 _ROW_SCORES: dict[str | None, str] = {
-    "density": "log probability of a row",
-    "bound": "log probability of a row",
-    "tokens": "log probability of a row's tokens",
-    "completion": "log probability of half a row given the other half",
-    "conditional": "log probability of a row given weights inferred from it",
+    "density": "log probability of all cells of a row",
+    "bound": "log probability of all cells of a row",
+    "bag": "log probability of a row's counts given their total",
+    "bag by group": "log probability of a row's counts given the total of each group",
 }
 """A bound stands for what it bounds: it can only understate a model."""
+
+
+def _row_score(declared: Capabilities) -> str | None:
+    """What a row score means; densities of tables of another kind have another unit."""
+    score = _ROW_SCORES.get(declared.row_score)
+    kind = f" of a {declared.table} table" if declared.row_score in ("density", "bound") else ""
+    return None if score is None else score + kind
+
 
 register_criterion(
     Criterion(
@@ -167,8 +208,22 @@ register_criterion(
         "mean log likelihood of hidden rows",
         _hidden_rows,
         hides_parts=True,
-        meaning=lambda declared: _ROW_SCORES.get(declared.row_score),
+        meaning=_row_score,
         refusal="{model} does not score rows; criterion='cells' asks for single cells instead.",
+        agree=lambda candidates, _: Convention(str(_row_score(capabilities_of(candidates[0])))),
+    )
+)
+register_criterion(
+    Criterion(
+        "completion",
+        1,
+        "mean log probability of hidden tokens",
+        _hidden_tokens,
+        hides_parts=True,
+        meaning=lambda declared: "completion" if declared.completes_rows else None,
+        refusal="criterion='completion' hides half of the tokens of a row of counts, and {model} "
+        "cannot complete it; criterion='cells' asks every model that can leave cells out.",
+        agree=lambda *_: Convention("half of a hidden row's tokens given the other half"),
     )
 )
 
@@ -176,12 +231,25 @@ register_criterion(
 # -- the whole table --------------------------------------------------------------------------
 
 
-def _penalised(declared: Capabilities, size: str | None = None) -> str | None:
-    """Likelihoods of tables of another kind have another unit; so have BICs that count other n."""
-    if declared.sample_size is None:
-        return None
-    counted = f" with n = {declared.sample_size}" if size else ""
-    return f"that of a {declared.table} table{counted}"
+def _penalised(declared: Capabilities) -> str | None:
+    """Likelihoods of tables of another kind have another unit."""
+    return None if declared.sample_size is None else f"that of a {declared.table} table"
+
+
+def _sample_size(candidates: Sequence[Any], table: Any) -> Convention:
+    """The n that the models' own BIC counts; observed cells where they differ."""
+    sizes = {capabilities_of(candidate).sample_size for candidate in candidates}
+    if sizes == {"rows"}:
+        return Convention(f"n = {table.shape[0]} rows", table.shape[0])
+    n_cells = table.shape[0] * table.shape[1] - table.n_missing
+    return Convention(f"n = {n_cells} observed cells", n_cells)
+
+
+def _bic(model: Any, part: Part) -> float:
+    """-2 L + P log(n), with one n for all candidates."""
+    model.fit(part.table)
+    penalty = float(np.log(part.convention.value)) - 2
+    return float(model.aic() + model.n_parameters_ * penalty)
 
 
 _NO_LIKELIHOOD = "{model} has no %s; criterion='cells' asks every model that can leave cells out."
@@ -201,19 +269,50 @@ register_criterion(
         "bic",
         -1,
         "BIC",
-        lambda model, part: model.fit(part.table).bic(),
-        meaning=lambda declared: _penalised(declared, declared.sample_size),
+        _bic,
+        meaning=_penalised,
         refusal=_NO_LIKELIHOOD % "BIC",
+        agree=_sample_size,
     )
 )
+
+
+# -- the evidence -----------------------------------------------------------------------------
+
+_AFFORDABLE = 1e6
+"""Cells times components up to which the evidence is estimated: about half a minute a candidate."""
+
+_ANNEALING = {"n_chains": 4, "n_steps": 300}
+
+
+def _estimate_or_bound(candidates: Sequence[Any], table: Any) -> Convention:
+    """Annealed importance sampling where the largest candidate can afford it, else the bound."""
+    most = max(candidate.get_params()["n_components"] for candidate in candidates)
+    if table.shape[0] * table.shape[1] * most > _AFFORDABLE:
+        return Convention("lower bound of the variational fit")
+    chains, steps = _ANNEALING.values()
+    return Convention(f"annealed estimate, {chains} chains of {steps} steps", _ANNEALING)
+
+
+def _evidence(model: Any, part: Part) -> float:
+    from falsezero.analysis.evidence import log_evidence
+
+    model.fit(part.table)
+    annealing = part.convention.value
+    if annealing is None:
+        return float(model.evidence_)
+    return log_evidence(model, part.table, random_state=part.seed, **annealing).value
+
+
 register_criterion(
     Criterion(
         "evidence",
         1,
-        "bound on the log evidence",
-        lambda model, part: model.fit(part.table).evidence_,
+        "log evidence",
+        _evidence,
         meaning=lambda declared: "evidence" if declared.has_evidence else None,
         refusal="{model} has no evidence; BinaryICA(inference='vb') has one, and criterion='cells' "
         "asks every model that can leave cells out.",
+        agree=_estimate_or_bound,
     )
 )

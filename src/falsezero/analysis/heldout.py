@@ -1,6 +1,6 @@
 """One held-out likelihood for every model: hide cells or rows, fit the rest, score what was hidden.
 
-Two numbers, both in nats, larger is better:
+Three numbers, all in nats, larger is better:
 
 cells
     A share of the observed cells is turned to "not observed", the model is fitted, and each hidden
@@ -10,7 +10,11 @@ cells
 rows
     Whole rows are left out and scored by `score_samples`: the log probability of a new row, its
     weights integrated out (empirical Bayes for factor models, an exact sum for mixtures, a bound
-    where a model's docstring says so). The mean over all rows.
+    where a model's docstring says so). For counts it is the probability of the bag of tokens given
+    their number. The mean over all rows.
+completion
+    Whole rows are left out, half of their tokens are shown and the other half is scored by
+    `completion_samples`. The mean over all hidden tokens.
 """
 
 from __future__ import annotations
@@ -22,10 +26,18 @@ from scipy import sparse
 from scipy.special import gammaln
 from sklearn.model_selection import KFold
 
+from falsezero.base.bags import split_tokens
 from falsezero.base.capabilities import capabilities_of
 from falsezero.data.table import Table
 
-__all__ = ["HiddenCells", "cell_log_probability", "hide_cells", "score_cells", "score_rows"]
+__all__ = [
+    "HiddenCells",
+    "cell_log_probability",
+    "hide_cells",
+    "score_cells",
+    "score_completion",
+    "score_rows",
+]
 
 FLOOR = 1e-6
 """No hidden cell counts for less than log(1e-6): one cell that a model was wrongly sure of would
@@ -129,6 +141,18 @@ def score_rows(model: Any, table: Table, fold: Any) -> tuple[np.ndarray, np.ndar
     total = np.zeros(table.shape[0])
     total[test] = model.score_samples(table.select(rows=_mask(test, table)))
     return total, _mask(test, table).astype(int)
+
+
+def score_completion(model: Any, table: Table, fold: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Fit on some rows; for the others, log probability and number of the hidden tokens."""
+    train, test = fold
+    model.fit(table.select(rows=_mask(train, table)))
+    held_out = table.select(rows=_mask(test, table))
+    total, count = np.zeros((2, table.shape[0]))
+    total[test] = model.completion_samples(held_out)
+    _, hidden = split_tokens(sparse.csr_array(held_out.values))
+    count[test] = np.asarray(hidden.sum(axis=1)).ravel()
+    return total, count
 
 
 def split_rows(table: Table, n_splits: int, seed: Any) -> list[tuple[np.ndarray, np.ndarray]]:

@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
-from falsezero.analysis.criteria import Criterion, Part, RowScores
+from falsezero.analysis.criteria import Convention, Criterion, Part, RowScores
 from falsezero.analysis.noise import find_phantoms
 from falsezero.base.capabilities import capabilities_of
 from falsezero.base.estimator import spawn_seeds
@@ -35,6 +35,13 @@ class Plan(NamedTuple):
     criterion: Criterion
     n_splits: int
     entropy: int
+    convention: Convention = Convention()
+
+    @property
+    def meaning(self) -> str:
+        """What the numbers are, with what was agreed for all candidates."""
+        agreed = self.convention.label
+        return f"{self.criterion.label} ({agreed})" if agreed else self.criterion.label
 
     @property
     def tasks(self) -> list[Task]:
@@ -57,7 +64,7 @@ class Plan(NamedTuple):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
             model = self._seeded(*task)
-            part = Part(self.table, task.part, self.n_splits, self.entropy)
+            part = Part(self.table, task.part, self.n_splits, self.entropy, self.convention)
             outcome = _outcome(self.criterion.evaluate(model, part), model)
         outcome["seconds"] = time.perf_counter() - began
         outcome["converged"] = bool(vars(model).get("converged_", True))

@@ -38,7 +38,8 @@ def planned(
     if memory.entropy is None:
         memory.entropy = entropy_of(random_state)
     names = [type(candidate).__name__ for candidate in candidates]
-    return Plan(labelled, candidates, names, judge, n_splits, memory.entropy), memory
+    agreed = judge.agree(candidates, labelled)
+    return Plan(labelled, candidates, names, judge, n_splits, memory.entropy, agreed), memory
 
 
 def _seed_of(candidates: list[Any]) -> Any:

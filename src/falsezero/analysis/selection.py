@@ -31,6 +31,8 @@ class Selection:
     model : estimator
         The model with that many components, fitted to the whole table.
     criterion : str
+    meaning : str
+        What its numbers are: the n of a BIC, how the evidence was taken, what a row score is.
     table : Tidy
         One row a candidate: n_components, the criterion, its standard error over the parts (or the
         log likelihood, for criteria of the whole table), seconds, converged, phantoms (components
@@ -44,6 +46,7 @@ class Selection:
     table: Tidy
     model: Any = field(repr=False)
     scores: np.ndarray = field(repr=False)
+    meaning: str = ""
 
     def plot(self, **options: Any) -> Any:
         """The criterion against the number of components, with error bars."""
@@ -59,7 +62,7 @@ class Selection:
         better = "lowest" if CRITERIA[self.criterion].sign < 0 else "highest"
         noun = "component" if self.best == 1 else "components"
         head = f"{self.best} {noun}: {type(self.model).__name__} has the {better}"
-        return f"{head} {self.criterion} there\n{self.table!r}"
+        return f"{head} {self.criterion} there\n{self.meaning}\n{self.table!r}"
 
 
 def select(
@@ -84,12 +87,15 @@ def select(
     table : Table, array, sparse array or data frame
     n_components : int or iterable of int
         The candidates.
-    criterion : {"cells", "rows", "aic", "bic", "evidence"} or a registered name
+    criterion : {"cells", "rows", "completion", "aic", "bic", "evidence"} or a registered name
         "cells" hides part of the observed cells at a time and takes the mean log probability of
         what was hidden, a row's weights inferred from its visible cells: the honest default. "rows"
-        leaves out whole rows and takes their mean log likelihood (`score_samples`). "aic" and "bic"
-        penalise the likelihood of the whole table (Bingham et al., eqs. 25-27; smaller is better),
-        "evidence" is the bound of a variational fit.
+        leaves out whole rows and takes their mean log likelihood (`score_samples`). "completion"
+        leaves out whole rows of counts, shows half of their tokens and takes the mean log
+        probability of the other half. "aic" and "bic" penalise the likelihood of the whole table
+        (Bingham et al., eqs. 25-27; smaller is better). "evidence" is an annealed estimate of the
+        log evidence (`log_evidence`) where the table is small enough, else the bound of a
+        variational fit. The result's `meaning` says what was taken.
     n_init : int, optional
         Random starts of every fit; the model's own number by default.
     n_splits : int, default=5
@@ -136,7 +142,8 @@ def select(
         warnings.warn(beyond, stacklevel=2)
     found = Tidy({"n_components" if n == "candidate" else n: [r[n] for r in rows] for n in rows[0]})
     scores = np.array([outcome["score"] for outcome in outcomes]).reshape(len(candidates), -1)
-    return Selection(numbers[best], criterion, found, memory.finish(plan, best), scores)
+    fitted = memory.finish(plan, best)
+    return Selection(numbers[best], criterion, found, fitted, scores, plan.meaning)
 
 
 def at_edge(best: int, tried: list[int]) -> str:

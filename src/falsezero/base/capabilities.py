@@ -9,7 +9,7 @@ __all__ = ["Capabilities", "capabilities_of"]
 
 TableKind = Literal["binary", "count", "weight", "real"]
 LinkName = Literal["convex", "linear", "noisy-or", "logistic", "tanh"]
-RowScore = Literal["density", "bound", "tokens", "completion", "conditional"]
+RowScore = Literal["density", "bound", "bag", "bag by group"]
 
 
 @dataclass(frozen=True)
@@ -26,13 +26,14 @@ class Capabilities:
     link : {"convex", "linear", "noisy-or", "logistic", "tanh"} or None
         How row weights and `components_` become the expected table; see `falsezero.base.links`.
         None where the expected table needs more than these two, such as row totals.
-    row_score : {"density", "bound", "tokens", "completion", "conditional"} or None
-        What `score_samples` returns for a row; None for models without it. "density": log
-        probability of all its observed cells, its weights integrated out. "bound": a lower bound on
-        that. "tokens": log probability of its tokens given their number. "completion": log
-        probability of half of its tokens given the other half. "conditional": log probability of
-        its cells given weights that were inferred from those very cells. Scores with different
-        meanings are never compared.
+    row_score : {"density", "bound", "bag", "bag by group"} or None
+        What `score_samples` returns for a row, its weights integrated out; None for models without
+        it. "density": log probability of all its observed cells. "bound": a lower bound on that.
+        "bag": log probability of its counts given their total. "bag by group": the same given the
+        total of each group of columns. Scores with different meanings are never compared.
+    completes_rows : bool, default=False
+        Whether `completion_samples` gives the log probability of half of a row's tokens given the
+        other half.
     sample_size : {"rows", "cells"} or None
         What n in the model's BIC counts; None for models without `aic` and `bic`.
     has_evidence : bool, default=False
@@ -63,6 +64,7 @@ class Capabilities:
     leaves_cells_out: bool = True
     sparse: bool = False
     distributed: bool = False
+    completes_rows: bool = False
 
 
 def capabilities_of(model: Any) -> Capabilities:

@@ -79,6 +79,7 @@ def command(
     if math.isfinite(found.p_value):
         message += f"; against {found.table['model'][1]}, {found.test} p = {found.p_value:.2g}"
     say(f"{message}.")
+    say(f"{criterion}: {found.meaning}.")
 
 
 def _candidate(spec: str, n_components: int | None, **settings: Any) -> Any:

@@ -27,7 +27,7 @@ criterion_option = click.option(
     type=Registered("criterion", CRITERIA),
     default="cells",
     show_default=True,
-    help="What to judge by: hidden cells, hidden rows, AIC, BIC, or the evidence bound.",
+    help="What to judge by: hidden cells, rows or tokens, AIC, BIC, or the evidence.",
 )
 splits_option = click.option(
     "--splits",
@@ -125,6 +125,7 @@ def command(
         )
         Target(None, force, as_json).write_findings(choice.table)
         say(f"Best: {_in_words(choice.best)} by {criterion}.{_about_one(choice.best)}")
+        say(f"{criterion}: {choice.meaning}.")
         if target is not None:
             remember(choice.model, table, rest)
             fz.save(choice.model, target)

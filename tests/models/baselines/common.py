@@ -32,7 +32,7 @@ def assert_monotone(model):
 
 def assert_sparse_is_dense(model, X, monkeypatch):
     # Small tables are made dense at the door; here the passes over the ones are wanted.
-    monkeypatch.setattr("falsezero.base.estimator._SMALL", -1)
+    monkeypatch.setattr("falsezero.base.factor_model._SMALL", -1)
     dense = quietly(model, X)
     a, expected = dense.log_likelihood_, dense.reconstruct(X)
     stored = sp.csr_array(np.where(np.isnan(X), 0, X))

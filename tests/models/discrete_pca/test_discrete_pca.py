@@ -31,7 +31,7 @@ def test_every_way_of_fitting_finds_the_components(model, inference):
     assert sorted(overlap.argmax(axis=1)) == [0, 1, 2]
     assert overlap.max(axis=1).min() > 0.9
     assert fit.row_weights_.shape == (80, 3)
-    assert fit.score(corpus(30, seed=1)[0]) > np.log(1 / 15) + 0.5
+    assert fit.completion_score(corpus(30, seed=1)[0]) > np.log(1 / 15) + 0.5
 
 
 @quiet

@@ -21,9 +21,9 @@ from tests.reference import discrete_pca as reference
 
 import falsezero as fz
 from falsezero.analysis.evidence import log_evidence
+from falsezero.base.bags import split_tokens
 from falsezero.models.discrete_pca.discrete_pca import DiscretePCA
 from falsezero.models.discrete_pca.evidence import log_what_if, row_log_likelihood, table_evidence
-from falsezero.models.discrete_pca.rows import split_tokens
 
 
 @pytest.mark.parametrize(
@@ -104,7 +104,7 @@ def test_half_of_a_rows_tokens_are_half_of_its_exposure():
     shown, hidden = (half.toarray() for half in split_tokens(sparse.csr_array(table), 0))
     weights = (np.array([0.7, 1.3]) + shown) / (np.array([0.2, 3.0]) + 0.5)
     expected = (hidden * np.log(weights / weights.sum(axis=1, keepdims=True))).sum(axis=1)
-    np.testing.assert_allclose(model.score_samples(table), expected, rtol=1e-6)
+    np.testing.assert_allclose(model.completion_samples(table), expected, rtol=1e-6)
 
 
 @pytest.mark.parametrize("method", ["annealed", "harmonic"])

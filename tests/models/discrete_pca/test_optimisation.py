@@ -131,7 +131,7 @@ def test_batches_find_what_the_whole_table_holds():
     assert overlap.max(axis=1).min() > 0.9
     whole = DiscretePCA(3, alpha=0.2, random_state=3, n_init=3, max_iter=100).fit(counts)
     held_out = corpus(100, seed=9)[0]
-    assert model.score(held_out) > whole.score(held_out) - 0.02
+    assert model.completion_score(held_out) > whole.completion_score(held_out) - 0.02
 
 
 def test_the_first_batch_is_asked_what_a_fit_is_asked():

@@ -13,6 +13,7 @@ import numpy as np
 from scipy.special import logsumexp
 from sklearn.utils.validation import check_is_fitted
 
+from falsezero.base.bags import CompletesRows, log_orders
 from falsezero.base.capabilities import Capabilities
 from falsezero.base.criteria import InformationCriteria, sparse_block_rows
 from falsezero.base.estimator import OptimisedModel, StrOptions, spawn_seeds
@@ -151,7 +152,7 @@ def _totals(block: Block) -> np.ndarray:
     return np.asarray(block.values.sum(axis=1), dtype=float).ravel()
 
 
-class PLSA(InformationCriteria, OptimisedModel):
+class PLSA(CompletesRows, InformationCriteria, OptimisedModel):
     """Topics of a table of counts (or ones): every token of a row has its own component.
 
     p(column t | row n) = sum_k p(k|n) p(t|k), with p(k|n) in `row_weights_` and p(t|k) in
@@ -195,7 +196,8 @@ class PLSA(InformationCriteria, OptimisedModel):
     capabilities = Capabilities(
         table="weight",
         link=None,
-        row_score="tokens",
+        row_score="bag",
+        completes_rows=True,
         sample_size="cells",
         sparse=True,
         distributed=True,
@@ -297,11 +299,11 @@ class PLSA(InformationCriteria, OptimisedModel):
         return self._labelled(table, X, X.columns if isinstance(X, Table) else None)
 
     def score_samples(self, X: Any) -> np.ndarray:
-        """Empirical Bayes log likelihood of the tokens of each row, in a given order.
+        """Log probability of each row's counts given their total, by empirical Bayes.
 
-        log of the mean over training rows of prod_t p(t|n)^x_t: the row's weights are integrated
-        over those of the training rows (a fixed draw of at most 2000, fewer for very wide tables).
-        Not comparable with models of zeros and ones, which also explain the zeros.
+        log of the mean over training rows of L! prod_t p(t|n)^x_t / x_t!: the row's weights are
+        integrated over those of the training rows (a fixed draw of at most 2000, fewer for very
+        wide tables). Not comparable with models of zeros and ones, which also explain the zeros.
         """
         check_room(self, X)
         blocks = self._blocks(X, reset=False)
@@ -317,7 +319,7 @@ class PLSA(InformationCriteria, OptimisedModel):
             if block.missing_csr is not None:
                 seen = 1 - np.asarray(block.missing_csr.astype(float) @ atoms.T)
                 log_p -= _totals(block)[:, None] * np.log(np.maximum(seen, 1e-12))
-            scores.append(logsumexp(log_p, axis=1) - np.log(number))
+            scores.append(logsumexp(log_p, axis=1) - np.log(number) + log_orders(block.csr))
         return np.concatenate(scores)
 
     def cell_causes(self, block: Block, weights: np.ndarray) -> np.ndarray:

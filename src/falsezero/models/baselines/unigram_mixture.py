@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from falsezero.base.bags import CompletesRows, log_orders
 from falsezero.base.capabilities import Capabilities
 from falsezero.base.estimator import Interval, OptimisedModel, StrOptions
 from falsezero.data.blocks import Block, Blocks
@@ -108,14 +109,14 @@ def _normalised(components: np.ndarray) -> np.ndarray:
     return components / components.sum(axis=1, keepdims=True)
 
 
-class UnigramMixture(MixtureModel):
+class UnigramMixture(CompletesRows, MixtureModel):
     """Group the rows of a table of counts: all tokens of a row have one cause.
 
     Row n belongs to component k with probability pi_k (`proportions_`), and its tokens are then
     drawn from p(column | k) (`components_`). Maximum likelihood by EM. Its posterior probabilities
     are what `transform` and `predict_proba` give; `reconstruct` gives expected counts.
 
-    `score_samples` is the exact log likelihood of the tokens of a row in a given order, summed over
+    `score_samples` is the exact log probability of a row's counts given their total, summed over
     the components.
 
     Parameters
@@ -131,7 +132,9 @@ class UnigramMixture(MixtureModel):
     ----------
     components_ : array of shape (n_components, n_columns)
         p(column | component), each row summing to one; ordered by proportion, largest first.
-    proportions_, row_weights_, log_likelihood_, objective_, history_, converged_, n_iter_
+    log_likelihood_ : float
+        Of the training table's tokens, without the multinomial coefficients of its rows.
+    proportions_, row_weights_, objective_, history_, converged_, n_iter_
         As in `BernoulliMixture`.
 
     Examples
@@ -147,7 +150,8 @@ class UnigramMixture(MixtureModel):
     capabilities = Capabilities(
         table="weight",
         link=None,
-        row_score="tokens",
+        row_score="bag",
+        completes_rows=True,
         sample_size="rows",
         sparse=True,
         distributed=True,
@@ -208,6 +212,14 @@ class UnigramMixture(MixtureModel):
         return self._labelled(
             self._expected(np.concatenate(tokens)), X, X.columns if isinstance(X, Table) else None
         )
+
+    def score_samples(self, X: Any) -> np.ndarray:
+        """Log probability of each row's counts given their total, summed over the components.
+
+        Cells not observed are left out, and the total is that of the others.
+        """
+        orders = [log_orders(block.csr) for block in self._blocks(X, reset=False)]
+        return super().score_samples(X) + np.concatenate(orders)
 
     def _lengths(self, block: Block) -> np.ndarray:
         """Expected tokens of each row under each component, columns not observed among them."""

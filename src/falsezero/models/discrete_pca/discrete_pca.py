@@ -7,6 +7,8 @@ columns. Slides are cited by their titles.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any
 
@@ -15,6 +17,7 @@ from scipy import sparse
 
 from falsezero.backends import workers
 from falsezero.base._sklearn import fit_context
+from falsezero.base.capabilities import Capabilities
 from falsezero.base.estimator import Interval, StrOptions, spawn_seeds
 from falsezero.data.blocks import Blocks
 from falsezero.data.validate import check_table
@@ -26,7 +29,13 @@ from falsezero.models.discrete_pca.family import Family, Hyper, read_family
 from falsezero.models.discrete_pca.gibbs import DirectGibbsSteps, RowCollapsedSteps
 from falsezero.models.discrete_pca.mean_field import EMSteps, MeanFieldSteps
 from falsezero.models.discrete_pca.posterior import Posterior
-from falsezero.models.discrete_pca.settings import check_counts, n_shards_of, warn_of_no_effect
+from falsezero.models.discrete_pca.settings import (
+    check_counts,
+    learned_priors,
+    n_shards_of,
+    per_component,
+    warn_of_no_effect,
+)
 from falsezero.models.discrete_pca.uses import CountModel
 
 __all__ = ["DiscretePCA"]
@@ -224,9 +233,17 @@ class DiscretePCA(CountModel):
         theta = model.family_.normalise(np.maximum(components.T, 1e-100))
         model.components_ = np.ascontiguousarray(theta.T)
         start = 0.5 if model.family_.gamma else min(0.5, 50.0 / len(components))
-        model.alpha_ = model._per_component("alpha", start if alpha is None else alpha)
-        model.beta_ = model._per_component("beta", beta)
+        model.alpha_ = per_component("alpha", start if alpha is None else alpha, len(components))
+        model.beta_ = per_component("beta", beta, len(components))
         return model
+
+    @property
+    def capabilities(self) -> Capabilities:  # type: ignore[override]
+        """Rows in several groups of columns are judged given the total of each group."""
+        groups = self.groups.values() if isinstance(self.groups, Mapping) else self.groups
+        several = groups is not None and len({str(group) for group in groups}) > 1
+        declared = CountModel.capabilities
+        return replace(declared, row_score="bag by group") if several else declared
 
     # -- the table ------------------------------------------------------------------------------
 
@@ -251,38 +268,18 @@ class DiscretePCA(CountModel):
         """alpha and beta as given, or as a start."""
         k = self.n_components
         start = 0.5 if family.gamma else min(0.5, 50.0 / k)
-        alpha = self._per_component("alpha", start if self.alpha is None else self.alpha)
+        alpha = per_component("alpha", start if self.alpha is None else self.alpha, k)
         total, _ = blocks.column_counts
         counted = family.poisson if family.poisson.any() else slice(None)
         length = max(float(total[counted].sum()) / blocks.shape[0], 1e-3)
-        beta = self._per_component("beta", alpha.sum() / length if self.beta is None else self.beta)
-        return Hyper(alpha, beta)
-
-    def _per_component(self, name: str, value: Any) -> np.ndarray:
-        values = np.atleast_1d(np.asarray(value, dtype=float))
-        if values.shape not in ((1,), (self.n_components,)) or not (values > 0).all():
-            raise ValueError(
-                f"{name}= needs one positive number or one per component ({self.n_components}), "
-                f"but is {value!r}."
-            )
-        return np.broadcast_to(values, (self.n_components,)).copy()
-
-    def _learns(self, family: Family) -> tuple[bool, bool]:
-        if self.inference == "em":
-            if self.learn_alpha or self.learn_beta:
-                raise ValueError(
-                    'inference="em" cannot learn alpha or beta: the joint density has no mode over '
-                    'them; choose inference="mean_field", or leave out learn_alpha=, learn_beta=.'
-                )
-            return False, False
-        beta = self.beta is None if self.learn_beta is None else self.learn_beta
-        return bool(self.learn_alpha), bool(beta and family.gamma)
+        beta = alpha.sum() / length if self.beta is None else self.beta
+        return Hyper(alpha, per_component("beta", beta, k))
 
     # -- fitting --------------------------------------------------------------------------------
 
     def _steps(self, blocks: Blocks) -> Steps:
         family = self._family(blocks.shape[1])
-        hyper, learn = self._priors(family, blocks), self._learns(family)
+        hyper, learn = self._priors(family, blocks), learned_priors(self, family)
         if self.inference in ("mean_field", "em"):
             first_only = self.inner_cycles == "first"
             return self._ascent(family, blocks, hyper, self.eta, self.inner_iter, learn, first_only)
@@ -342,7 +339,7 @@ class DiscretePCA(CountModel):
 
     def _collapsed(self, blocks: Blocks, run: Any) -> CollapsedSteps:
         family = self._family(blocks.shape[1])
-        hyper, learn = self._priors(family, blocks), self._learns(family)
+        hyper, learn = self._priors(family, blocks), learned_priors(self, family)
         return CollapsedSteps(
             family, blocks, hyper, self.eta, self.warmup, learn, n_shards_of(self), run
         )
@@ -377,7 +374,7 @@ class DiscretePCA(CountModel):
             raise ValueError(
                 f'partial_fit needs inference="em" or "mean_field", not "{self.inference}".'
             )
-        begun = hasattr(self, "word_shape_")
+        begun = "word_shape_" in vars(self)
         blocks = self._blocks(X, reset=not begun)
         self.family_ = self._family(blocks.shape[1])
         hyper = self._hyper if begun else self._priors(self.family_, blocks)

@@ -17,24 +17,21 @@ from scipy import sparse
 from scipy.special import gammaln, logsumexp
 from sklearn.base import clone
 
-from falsezero.backends import map_blocks
 from falsezero.base.estimator import spawn_seeds
 from falsezero.base.evidence import Evidence
 from falsezero.data.blocks import Blocks
 from falsezero.data.tidy import Tidy
 from falsezero.inference.chains import sample
-from falsezero.inference.engine import settle_rows
 from falsezero.kernels.collapsed_gibbs import log_rising
 from falsezero.kernels.topics import left_to_right, sweep_rows_collapsed
 from falsezero.models.discrete_pca.collapsed import CollapsedSteps
 from falsezero.models.discrete_pca.family import Family, Hyper
 from falsezero.models.discrete_pca.gibbs import DirectGibbsSteps, Drawn, Tokens, random_state_of
-from falsezero.models.discrete_pca.lengths import TokenPrior
-from falsezero.models.discrete_pca.rows import KnownTheta, token_log_likelihood
+from falsezero.models.discrete_pca.lengths import TokenPrior, has_one_rate, log_length
+from falsezero.models.discrete_pca.row_likelihood import log_given, row_constants, row_importance
+from falsezero.models.discrete_pca.uses import CountModel
 
 __all__ = ["compare_components", "log_what_if", "row_log_likelihood", "table_evidence"]
-
-_WIDER = 0.7
 
 
 def _rng(random_state: Any) -> np.random.Generator:
@@ -43,35 +40,13 @@ def _rng(random_state: Any) -> np.random.Generator:
 
 def _whole(model: Any, X: Any, reset: bool = False) -> sparse.csr_array:
     """The counts of a table, checked, in one piece."""
-    if not hasattr(model, "_family"):
+    if not isinstance(model, CountModel):
         raise TypeError(
             f"These estimators know the priors of DiscretePCA only; {type(model).__name__} has "
             "score_samples for rows, and select(criterion='cells') for single cells."
         )
     blocks = model._blocks(X, reset=reset)
     return sparse.csr_array(sparse.vstack([b.csr for b in blocks], format="csr"))
-
-
-def _row_constants(family: Family, values: sparse.csr_array) -> np.ndarray:
-    """log of L_g! / prod w_j!, row by row."""
-    rows = np.repeat(np.arange(values.shape[0]), np.diff(values.indptr))
-    constant = -np.bincount(rows, gammaln(values.data + 1), minlength=values.shape[0])
-    for g in range(len(family.names)):
-        inside = (family.groups == g) & ~family.poisson
-        if inside.any():
-            constant = constant + gammaln(np.asarray(values @ inside.astype(float)) + 1)
-    return constant
-
-
-def _log_given(model: Any, values: sparse.csr_array, weights: np.ndarray) -> np.ndarray:
-    """log p(w | l), row by row (slide "Likelihood with Components")."""
-    family = model.family_
-    log_p = token_log_likelihood(values, weights, model.components_)
-    if family.delta:
-        total = weights.sum(axis=1)
-        in_poisson = np.asarray(values @ family.poisson.astype(float))
-        log_p = log_p + in_poisson * np.log(total) - total
-    return log_p + _row_constants(family, values)
 
 
 def _row_draws(
@@ -114,10 +89,10 @@ def row_log_likelihood(
     values = _whole(model, X)
     rng = _rng(random_state)
     if method == "importance":
-        return _importance(model, values, n_draws, rng)
+        return row_importance(model._known, values, n_draws, int(rng.integers(2**31)))
     if method == "harmonic":
         draws = _row_draws(model, values, n_draws, rng)
-        logs = np.stack([_log_given(model, values, weights) for weights in draws])
+        logs = np.stack([log_given(model._known, values, weights) for weights in draws])
         return np.log(n_draws) - logsumexp(-logs, axis=0)
     if method != "left_to_right":
         raise ValueError(
@@ -140,43 +115,7 @@ def _left_to_right(
     for i in range(values.shape[0]):
         words = rng.permutation(tokens.words[tokens.row_ptr[i] : tokens.row_ptr[i + 1]])
         found[i] = left_to_right(words, theta, model.alpha_, n_draws, state)
-    return found + _row_constants(model.family_, values)
-
-
-def _importance(
-    model: Any, values: sparse.csr_array, n_draws: int, rng: np.random.Generator
-) -> np.ndarray:
-    """Mean of p(w | l) p(l) / q(l) over draws from q: mean field with fewer tokens behind it.
-
-    Every fifth draw comes from the prior, so that no weight can exceed five times p(w | l).
-    """
-    family, hyper = model.family_, Hyper(model.alpha_, model.beta_)
-    blocks = Blocks.cut(values, block_rows=max(values.shape[0], 1))
-    steps = KnownTheta(family, blocks, hyper)
-    point = steps.start(blocks, model.components_.T)
-    (local,) = settle_rows(steps, blocks, point, map_blocks, max_iter=200, tol=1e-7)
-    shape = hyper.alpha + _WIDER * (local.shape.astype(float) - hyper.alpha)
-    rate = hyper.beta + _WIDER * (local.rate.astype(float) - hyper.beta)
-    logs = np.empty((n_draws, values.shape[0]))
-    for i, log in enumerate(logs):
-        from_prior = i % 5 == 4
-        source = np.broadcast_to(hyper.alpha, shape.shape) if from_prior else shape
-        gammas = np.maximum(rng.standard_gamma(source), 1e-200)
-        scale = (hyper.beta if from_prior else rate) if family.gamma else gammas.sum(1)[:, None]
-        weights = gammas / scale
-        prior = _log_density(family, weights, *hyper)
-        proposal = _log_density(family, weights, shape, rate)
-        log[:] = _log_given(model, values, weights) + prior
-        log -= np.logaddexp(np.log(0.8) + proposal, np.log(0.2) + prior)
-    return logsumexp(logs, axis=0) - np.log(n_draws)
-
-
-def _log_density(family: Family, x: np.ndarray, shape: np.ndarray, rate: np.ndarray) -> np.ndarray:
-    """log density of a row's weights: gammas, or a Dirichlet."""
-    terms = (shape - 1) * np.log(x) - gammaln(shape)
-    if family.gamma:
-        return (terms + shape * np.log(rate) - rate * x).sum(axis=1)
-    return terms.sum(axis=1) + gammaln(shape.sum(axis=-1))
+    return found + row_constants(model.family_, values)
 
 
 def log_what_if(
@@ -205,7 +144,7 @@ def log_what_if(
             f"more= needs the rows and columns of X {values.shape}, but has shape {further.shape}."
         )
     draws = _row_draws(model, values, n_draws, _rng(random_state))
-    logs = np.stack([_log_given(model, further, weights) for weights in draws])
+    logs = np.stack([log_given(model._known, further, weights) for weights in draws])
     return logsumexp(logs, axis=0) - np.log(n_draws)
 
 
@@ -232,7 +171,7 @@ def table_evidence(
         Sweeps of a chain, and chains; longer chains are worth more than many.
     random_state : int, Generator, RandomState or None
     """
-    fitted = hasattr(model, "alpha_")
+    fitted = "alpha_" in vars(model)
     # What is learnt at the door (names, number of columns) must not make a model look fitted.
     model = model if fitted else clone(model)
     values = _whole(model, X, reset=not fitted)
@@ -262,18 +201,7 @@ def _log_lengths(family: Family, hyper: Hyper, steps: CollapsedSteps) -> float:
     """log of what the number of tokens adds for gammas: p(L) for every order of the tokens."""
     if not family.gamma:
         return 0.0
-    if _has_one_rate(hyper):
-        a, beta, n = hyper.alpha.sum(), hyper.beta[0], steps.tokens
-        terms = gammaln(a + n) - gammaln(a) + a * np.log(beta) - (a + n) * np.log1p(beta)
-        return float(terms.sum())
-    lengths = steps.tokens.astype(np.int64)
-    prior = TokenPrior(hyper, int(lengths.max(initial=0)))
-    return float((prior.log_length(lengths) + gammaln(lengths + 1.0)).sum())
-
-
-def _has_one_rate(hyper: Hyper) -> bool:
-    """Whether gammas have one rate, so that their shares are a Dirichlet."""
-    return bool(np.ptp(hyper.beta) <= 1e-9 * hyper.beta[0])
+    return float((log_length(hyper, steps.tokens) + gammaln(steps.tokens + 1.0)).sum())
 
 
 def _anneal(steps: CollapsedSteps, blocks: Blocks, rng: np.random.Generator, n_steps: int) -> float:
@@ -305,7 +233,7 @@ def _prior_draw(
 ) -> np.ndarray:
     """Components of all tokens from the prior, given how many tokens each row has."""
     alpha = steps.hyper.alpha
-    if steps.family.gamma and not _has_one_rate(steps.hyper):
+    if steps.family.gamma and not has_one_rate(steps.hyper):
         lengths = np.bincount(rows, minlength=n_rows)
         drawn = TokenPrior(steps.hyper, int(lengths.max(initial=0))).draw(lengths, rng)
         dealt = [rng.permutation(np.repeat(np.arange(len(alpha)), own)) for own in drawn]

@@ -1,13 +1,10 @@
-"""Rows of counts under a Theta that is known: their weights, and how well they foretell tokens."""
+"""Weights of rows of counts under a Theta that is known."""
 
 from __future__ import annotations
 
-from itertools import pairwise
 from typing import Any
-from zlib import crc32
 
 import numpy as np
-from scipy import sparse
 
 from falsezero.data.blocks import Block, Blocks
 from falsezero.inference.contract import Point
@@ -53,47 +50,3 @@ def expected_weights(family: Family, local: Rows) -> np.ndarray:
     if family.gamma:
         return local.shape / local.rate
     return local.shape / local.shape.sum(axis=1, keepdims=True)
-
-
-def split_tokens(
-    values: sparse.csr_array, seed: int = 0
-) -> tuple[sparse.csr_array, sparse.csr_array]:
-    """Deal every token of a table of counts to one of two halves, by a fair coin.
-
-    The coins of a row depend on its content and the seed alone, not on the rows around it.
-
-    >>> one, other = split_tokens(sparse.csr_array(np.full((2, 3), 8)))
-    >>> (one + other).toarray().tolist()
-    [[8.0, 8.0, 8.0], [8.0, 8.0, 8.0]]
-    """
-    data = np.asarray(values.data, dtype=float)
-    first = data - np.floor(data)
-    for start, end in pairwise(values.indptr):
-        row = slice(start, end)
-        content = crc32(data[row].tobytes(), crc32(values.indices[row].astype("<i4").tobytes()))
-        rng = np.random.default_rng([seed, content])
-        # Beyond 2^53 a double cannot hold every half, and coins add nothing to its last digit.
-        whole = np.floor(np.minimum(data[row], 2.0**53))
-        coins = rng.binomial(whole.astype(np.int64), 0.5)
-        first[row] += np.where(data[row] <= 2.0**53, coins, data[row] / 2)
-    halves = []
-    for part in (first, data - first):
-        half = sparse.csr_array((part, values.indices.copy(), values.indptr.copy()), values.shape)
-        half.eliminate_zeros()
-        halves.append(half)
-    return halves[0], halves[1]
-
-
-def token_log_likelihood(
-    values: sparse.csr_array, weights: np.ndarray, components: np.ndarray
-) -> np.ndarray:
-    """log p of the tokens of each row under mixture weights: sum_j w_j log(sum_k m_k theta_jk)."""
-    share = weights / weights.sum(axis=1, keepdims=True)
-    total = np.zeros(values.shape[0])
-    for start in range(0, values.shape[0], 256):
-        part = values[start : start + 256]
-        rows = np.repeat(np.arange(part.shape[0]), np.diff(part.indptr))
-        table = share[start : start + 256] @ components
-        log_p = part.data * np.log(np.maximum(table[rows, part.indices], 1e-300))
-        total[start : start + 256] = np.bincount(rows, log_p, minlength=part.shape[0])
-    return total

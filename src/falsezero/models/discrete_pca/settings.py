@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from joblib import effective_n_jobs
 
+from falsezero.models.discrete_pca.family import Family
+
 _LENGTHS = {
     True: ("max_iter", "tol", "inner_iter", "inner_cycles"),
     False: ("warmup", "n_draws", "thin", "n_shards"),
@@ -49,6 +51,30 @@ def check_counts(data: np.ndarray, name: str, sampler: str | None) -> None:
             f'most {_MOST_TOKENS:.0e} of them, but found {total:.3g}; choose inference="gibbs" or '
             '"em", whose cost does not grow with the counts.'
         )
+
+
+def per_component(name: str, value: Any, n_components: int) -> np.ndarray:
+    """A prior's parameter for each component, from one number or one each."""
+    values = np.atleast_1d(np.asarray(value, dtype=float))
+    if values.shape not in ((1,), (n_components,)) or not (values > 0).all():
+        raise ValueError(
+            f"{name}= needs one positive number or one per component ({n_components}), "
+            f"but is {value!r}."
+        )
+    return np.broadcast_to(values, (n_components,)).copy()
+
+
+def learned_priors(model: Any, family: Family) -> tuple[bool, bool]:
+    """Whether alpha and beta follow the data."""
+    if model.inference == "em":
+        if model.learn_alpha or model.learn_beta:
+            raise ValueError(
+                'inference="em" cannot learn alpha or beta: the joint density has no mode over '
+                'them; choose inference="mean_field", or leave out learn_alpha=, learn_beta=.'
+            )
+        return False, False
+    beta = model.beta is None if model.learn_beta is None else model.learn_beta
+    return bool(model.learn_alpha), bool(beta and family.gamma)
 
 
 def n_shards_of(model: Any) -> int:

@@ -9,6 +9,7 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from falsezero.backends import workers
+from falsezero.base.bags import CompletesRows
 from falsezero.base.capabilities import Capabilities
 from falsezero.base.estimator import OptimisedModel, spawn_seeds
 from falsezero.data.blocks import Blocks
@@ -17,22 +18,25 @@ from falsezero.inference.contract import Point
 from falsezero.inference.engine import settle_rows
 from falsezero.models.discrete_pca.family import Family, Hyper
 from falsezero.models.discrete_pca.mean_field import Rows
-from falsezero.models.discrete_pca.rows import (
-    KnownTheta,
-    expected_weights,
-    split_tokens,
-    token_log_likelihood,
-)
+from falsezero.models.discrete_pca.row_likelihood import KnownModel, bag_log_likelihood
+from falsezero.models.discrete_pca.rows import KnownTheta, expected_weights
+
+_DRAWS = 200
 
 
-class CountModel(OptimisedModel):
+class CountModel(CompletesRows, OptimisedModel):
     """Estimator of counts whose rows mix components: everything but how they are learnt.
 
     A member has, once fitted, `components_`, `alpha_`, `beta_` and `family_`.
     """
 
     capabilities = Capabilities(
-        table="weight", link=None, row_score="completion", leaves_cells_out=False, sparse=True
+        table="weight",
+        link=None,
+        row_score="bag",
+        completes_rows=True,
+        leaves_cells_out=False,
+        sparse=True,
     )
     components_: np.ndarray
     alpha_: np.ndarray
@@ -63,7 +67,7 @@ class CountModel(OptimisedModel):
 
     @property
     def _average_weights(self) -> np.ndarray:
-        if hasattr(self, "row_weights_"):
+        if "row_weights_" in vars(self):
             return super()._average_weights
         # Theta came batch by batch, or from elsewhere: there is only the prior.
         return self.alpha_ / (self.beta_ if self.family_.gamma else self.alpha_.sum())
@@ -75,31 +79,23 @@ class CountModel(OptimisedModel):
             local = settle_rows(steps, blocks, point, run, max_iter=200, tol=1e-7)
         return np.concatenate([self._weights(part) for part in local])
 
-    def score_samples(self, X: Any, random_state: int = 0) -> np.ndarray:
-        """Document completion: log probability of one half of each row's tokens given the other.
+    def score_samples(self, X: Any) -> np.ndarray:
+        """Log probability of each row's counts given their total, the weights integrated out.
 
-        Tokens are dealt to the halves by coins of their own (`random_state`); the weights are the
-        posterior mean given the half that is shown. Tokens are judged given their number, so that
-        Poisson and multinomial models can be compared.
+        With the multinomial coefficient, as in every model of counts. Rows of several groups of
+        columns are judged given the total of each. Estimated by importance sampling with 200 draws
+        a row, seeded by its content: unbiased for the probability, so rather low for its logarithm.
         """
-        shown, hidden = self._halves(X, random_state)
-        weights = self._settle(shown, exposure=0.5)
-        return token_log_likelihood(hidden, weights, self.components_)
-
-    def score(self, X: Any, y: Any = None) -> float:
-        """Held-out log likelihood a token by document completion; larger is better."""
-        _, hidden = self._halves(X, 0)
-        return float(self.score_samples(X).sum() / max(float(hidden.sum()), 1.0))
-
-    def completion_perplexity(self, X: Any) -> float:
-        """exp(-score): among how many words the model is, on average, undecided."""
-        return float(np.exp(-self.score(X)))
-
-    def _halves(self, X: Any, random_state: int) -> tuple[Blocks, sparse.csr_array]:
         blocks = self._blocks(X, reset=False)
         values = sparse.csr_array(sparse.vstack([b.csr for b in blocks], format="csr"))
-        shown, hidden = split_tokens(values, random_state)
-        return Blocks.cut(shown, block_rows=len(blocks[0].observed)), hidden
+        return bag_log_likelihood(self._known, values, _DRAWS)
+
+    @property
+    def _known(self) -> KnownModel:
+        return KnownModel(self.family_, self._hyper, self.components_)
+
+    def _weights_of_half(self, shown: Blocks) -> np.ndarray:
+        return self._settle(shown, exposure=0.5)
 
     def sample(self, n_samples: int = 1, *, length: Any = None, random_state: Any = None) -> Any:
         """Draw new rows of counts.
