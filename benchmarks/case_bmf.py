@@ -85,7 +85,7 @@ def _growth(sizes: tuple[tuple[int, int], ...]) -> list[dict[str, Any]]:
 
 def _bars_against_nmf() -> dict[str, Any]:
     """Missing halves of bars: ours against NMF of the mean-filled, shifted table."""
-    made = make_bars(np.random.default_rng(4))
+    made = make_bars(np.random.default_rng(4), concentration=1.0)
     missing = np.isnan(made.shown)
     model = BinaryMatrixFactorization(
         likelihood="gaussian", bias=False, n_chains=2, warmup=300, n_draws=200, random_state=0

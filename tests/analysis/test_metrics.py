@@ -11,6 +11,7 @@ from falsezero.analysis.metrics import (
     cross_entropy,
     denoising_auc,
     empirical_bayes,
+    entropies,
     gap_counts,
     noise_removal,
     perplexity,
@@ -217,3 +218,25 @@ def test_weights_that_say_nothing_are_refused_and_nothing_matches_nothing():
     empty = match_components(np.ones((0, 3)), np.eye(3))
     assert len(empty.found) == 0
     assert empty.score == 0.0
+
+
+@pytest.mark.filterwarnings("ignore:The fit did not settle")
+def test_entropies_are_the_expected_log_likelihood_of_every_cell():
+    x = (np.random.default_rng(1).random((15, 6)) < 0.4).astype(float)
+    x[3, 2] = x[7, 5] = np.nan
+    model = fz.AspectBernoulli(3, prior=0, random_state=0, max_iter=4, tol=1e-2).fit(x)
+    s, a = model.transform(x), model.components_
+    made = np.zeros((15, 6, 3))
+    for n, t in zip(*np.nonzero(~np.isnan(x)), strict=True):  # eq. 4
+        made[n, t] = s[n] * (a[:, t] if x[n, t] == 1 else 1 - a[:, t])
+        made[n, t] /= made[n, t].sum()
+    weights = made.sum(axis=1) / (~np.isnan(x)).sum(axis=1)[:, None]  # eq. 5
+    ones = (made * (x == 1)[..., None]).sum(axis=0) / made.sum(axis=0)  # eq. 6
+    total = 0.0
+    for n, t, k in np.argwhere(made > 0):  # eq. 3
+        share = ones[t, k] if x[n, t] == 1 else 1 - ones[t, k]
+        total += made[n, t, k] * (np.log(weights[n, k]) + np.log(share))
+    found = entropies(model, x)
+    assert found.expected_log_likelihood == pytest.approx(total)
+    assert found.row_weights > 0
+    assert found.components > 0

@@ -343,3 +343,33 @@ def test_axes_that_cannot_be_cut_are_refused(three) -> None:
     ax = plt.figure().add_axes((0.1, 0.1, 0.5, 0.5))
     with pytest.raises(ValueError, match=r"ax= must be one of plt.subplots\(\)"):
         plot.ComponentBarsDisplay.from_estimator(*three, ax=ax)
+
+
+def test_matrices_frame_regions_and_curves_can_be_dots():
+    display = plot.MatricesDisplay({"a": np.eye(4), "b": np.ones((4, 4))}, "column", "row")
+    display.plot(regions=[(0, 2, 1, 3)])
+    assert [len(panel.lines) for panel in display.axes_.flat] == [1, 1]
+    assert display.axes_.flat[0].lines[0].get_xdata().tolist() == [1, 3, 3, 1, 1]
+    curves = {"dots": ([1, 2], [1, 2]), "line": ([1, 2], [2, 1])}
+    drawn = plot.CurvesDisplay(curves).plot(dots=["dots"]).ax_.lines
+    assert [line.get_linestyle() for line in drawn] == ["None", "-"]
+
+
+def test_columns_keep_their_order_on_request():
+    components = np.array([[0.1, 0.9, 0.2], [0.8, 0.1, 0.7]])
+    display = plot.ComponentHeatmapDisplay(components, list("abc"), ["content"] * 2)
+
+    def drawn(**options):
+        return [label.get_text() for label in display.plot(**options).ax_.get_xticklabels()]
+
+    assert drawn() == ["b", "a", "c"]
+    assert drawn(keep_order=True) == ["a", "b", "c"]
+
+
+def test_weights_of_content_are_not_called_noise():
+    weights = {0: np.array([0.2, 0.9]), 1: np.array([0.8, 0.1])}
+    both = plot.PhantomWeightDisplay([3, 1], weights, {0: "white", 1: "content"})
+    assert "noise" not in both.plot(marked=[1]).ax_.get_ylabel()
+    assert sum(line.get_marker() == "o" for line in both.ax_.lines) == 2
+    one = plot.PhantomWeightDisplay([3, 1], {0: weights[0]}, {0: "white"})
+    assert "noise component" in one.plot().ax_.get_ylabel()

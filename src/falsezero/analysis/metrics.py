@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 from scipy.optimize import linear_sum_assignment
-from scipy.special import logsumexp
+from scipy.special import logsumexp, xlogy
 from sklearn.metrics import roc_auc_score
 from sklearn.metrics.cluster import contingency_matrix
 
@@ -21,12 +21,14 @@ from falsezero.data.table import Table
 from falsezero.data.tidy import Tidy
 
 __all__ = [
+    "Entropies",
     "Gaps",
     "NoiseRemoval",
     "clustering_agreement",
     "cross_entropy",
     "denoising_auc",
     "empirical_bayes",
+    "entropies",
     "gap_counts",
     "noise_removal",
     "perplexity",
@@ -218,6 +220,61 @@ def posterior_histogram(model: Any, clean: Any, spoilt: Any) -> Tidy:
         added_ones=shares[1],
         zeros=shares[2],
     )
+
+
+# -- entropy ----------------------------------------------------------------------------------
+
+
+class Entropies(NamedTuple):
+    """The weighted entropies that EM of a convex model makes small (Bingham et al., eq. 20)."""
+
+    row_weights: float
+    """Sum over rows of their observed cells times the entropy of their weights, in nats."""
+    components: float
+    """Entropies of a_kt, each times the expected number of cells that it made."""
+
+    @property
+    def expected_log_likelihood(self) -> float:
+        """Expected complete data log likelihood (eq. 18): minus the sum of both."""
+        return -(self.row_weights + self.components)
+
+
+def entropies(model: Any, table: Any) -> Entropies:
+    """Expected complete data log likelihood as two entropies (Bingham et al., eqs. 18-20).
+
+    With q the posterior of the causes of every cell (eq. 4), s_kn the mean of q over the cells of
+    row n and a_kt its share of ones in column t, which are the M-step (5)-(6), the expected log
+    likelihood is - sum_n T_n H(s_n) - sum_kt H(a_kt) sum_n q_knt. Cells not observed are left out.
+
+    Parameters
+    ----------
+    model : fitted AspectBernoulli or BinaryICA
+    table : Table or array of zeros and ones
+
+    Examples
+    --------
+    >>> import falsezero as fz
+    >>> table = fz.datasets.make_aspect_bernoulli(60, 12, 2, random_state=0).table
+    >>> both = entropies(fz.AspectBernoulli(2, prior=0, random_state=0).fit(table), table)
+    >>> both.row_weights > 0 and both.components > 0
+    True
+    """
+    ones, zeros = np.zeros((2, *model.components_.shape))
+    of_rows = 0.0
+    for block, weights in model.weights_by_block(table):
+        for tile in block.tiles():
+            shares = weights[tile.start - block.start :][: tile.shape[0]]
+            posterior = np.nan_to_num(model.cell_causes(tile, shares))
+            ones += np.einsum("knt,nt->kt", posterior, tile.codes == 1)
+            zeros += np.einsum("knt,nt->kt", posterior, tile.codes == 0)
+            made = (posterior * np.isin(tile.codes, (0, 1))).sum(axis=2)
+            of_rows += float(_log_sum(made.sum(axis=0)) - _log_sum(made))
+    return Entropies(of_rows, _log_sum(ones + zeros) - _log_sum(ones) - _log_sum(zeros))
+
+
+def _log_sum(counts: np.ndarray) -> float:
+    """Sum of c log c."""
+    return float(xlogy(counts, counts).sum())
 
 
 # -- groups -----------------------------------------------------------------------------------

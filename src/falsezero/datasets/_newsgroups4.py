@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 import numpy as np
@@ -18,21 +19,30 @@ GROUPS = ("sci.crypt", "sci.med", "sci.space", "soc.religion.christian")
 
 
 def load_newsgroups4(
-    *, n_documents: int = 100, n_words: int = 100, random_state: Any = None
+    *,
+    n_documents: int = 100,
+    n_words: int = 100,
+    words: Collection[str] | None = None,
+    random_state: Any = None,
 ) -> Dataset:
     """Messages of four newsgroups x words, binary; the preparation of binary ICA, section 5.3.
 
     From each group `n_documents` messages are taken: the first ones, or with `random_state` a
     random sample. Words are stemmed (Porter) without English stop words, and the `n_words` with the
-    largest information gain about the group are kept. `target` is the group.
+    largest information gain about the group are kept; or those stems of `words` that occur in a
+    message. `target` is the group.
     """
     folder = Folder("newsgroups4_text")
     texts, groups, splits = load_newsgroups4_documents()
     chosen = _sample(groups, n_documents, random_state)
-    counts, words = _stem_counts(texts[chosen])
+    counts, stems = _stem_counts(texts[chosen])
     present: Any = (counts > 0).astype(np.float64)
-    best = np.sort(np.argsort(-_information_gain(present, groups[chosen]), kind="stable")[:n_words])
-    table = Table(present[:, best], chosen, words[best], "newsgroups4")
+    if words is None:
+        gain = _information_gain(present, groups[chosen])
+        best = np.sort(np.argsort(-gain, kind="stable")[:n_words])
+    else:
+        best = np.flatnonzero(np.isin(stems, list(words)))
+    table = Table(present[:, best], chosen, stems[best], "newsgroups4")
     info = {"group": groups[chosen], "split": splits[chosen]}
     return folder.dataset(table, target=groups[chosen], row_info=info)
 

@@ -17,6 +17,7 @@ _HOMES = {
     "ExplanationDisplay": "explanation",
     "FeatureMatricesDisplay": "features",
     "GroupedBarsDisplay": "curves",
+    "MatricesDisplay": "matrices",
     "ModelChoiceDisplay": "model_choice",
     "OrderedTableDisplay": "ordered_table",
     "PhantomWeightDisplay": "phantom_weight",

@@ -59,9 +59,15 @@ class ComponentHeatmapDisplay(Display):
         display = cls(model.components_, columns, kinds_of(model), *meaning_of(model))
         return display.plot(ax, **options)
 
-    def plot(self, ax: Any = None, max_columns: int = 60) -> ComponentHeatmapDisplay:
-        """Draw the `max_columns` columns that some component makes most often."""
+    def plot(
+        self, ax: Any = None, max_columns: int = 60, keep_order: bool = False
+    ) -> ComponentHeatmapDisplay:
+        """Draw the `max_columns` columns that some component makes most often.
+
+        They are grouped by their strongest component, or with `keep_order` as they are given.
+        """
         shown = self._choose(max_columns)
+        shown = np.sort(shown) if keep_order else shown
         count = len(self.components)
         ax = self._begin(ax, (max(4.0, 1.8 + 0.17 * len(shown)), 2.0 + 0.3 * count))
         low, high = self.limits

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import numpy as np
@@ -35,14 +35,15 @@ class CurvesDisplay(Display):
         self.x_label = x_label
         self.y_label = y_label
 
-    def plot(self, ax: Any = None) -> CurvesDisplay:
-        """Draw all curves on one pair of axes."""
+    def plot(self, ax: Any = None, dots: Collection[str] = ()) -> CurvesDisplay:
+        """Draw all curves on one pair of axes; those named in `dots` without a line."""
         crowd = len(self.curves) > _MOST_INSIDE
         ax = self._begin(ax, (7.6 if crowd else 5.6, 3.6))
         colours = palette(len(self.curves))
         for i, (name, curve) in enumerate(self.curves.items()):
             x, y, *error = (np.asarray(part, dtype=float) for part in curve)
             style = {"marker": _MARKERS[i % len(_MARKERS)], "ms": 5, "color": colours[i]}
+            style["ls"] = "none" if name in dots else "-"
             ax.errorbar(x, y, *error, label=name, capsize=3, lw=1.4, **style)
         ax.set(xlabel=self.x_label, ylabel=self.y_label)
         ax.spines[["top", "right"]].set_visible(False)

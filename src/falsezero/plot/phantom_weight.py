@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,8 @@ from falsezero.analysis.noise import find_phantoms
 from falsezero.plot._canvas import COLOURS, KIND_COLOUR, Display, outside
 
 __all__ = ["PhantomWeightDisplay"]
+
+_RINGS = "os^D"
 
 
 class PhantomWeightDisplay(Display):
@@ -44,7 +47,7 @@ class PhantomWeightDisplay(Display):
 
     @classmethod
     def from_estimator(
-        cls, model: Any, table: Any, components: Any = None, *, ax: Any = None
+        cls, model: Any, table: Any, components: Any = None, *, ax: Any = None, **options: Any
     ) -> PhantomWeightDisplay:
         """Draw a fitted model and its table; `components` defaults to the phantoms found."""
         kinds = find_phantoms(model).kinds
@@ -55,7 +58,7 @@ class PhantomWeightDisplay(Display):
         weights = np.concatenate([weights for _, weights in parts])
         picked = [int(k) for k in components]
         by_component = {k: weights[:, k] for k in picked}
-        return cls(n_ones, by_component, {k: str(kinds[k]) for k in picked}).plot(ax)
+        return cls(n_ones, by_component, {k: str(kinds[k]) for k in picked}).plot(ax, **options)
 
     @property
     def correlations(self) -> dict[int, float]:
@@ -67,8 +70,8 @@ class PhantomWeightDisplay(Display):
             for k, w in self.weights.items()
         }
 
-    def plot(self, ax: Any = None) -> PhantomWeightDisplay:
-        """Draw one cloud of dots a phantom."""
+    def plot(self, ax: Any = None, marked: Sequence[int] = ()) -> PhantomWeightDisplay:
+        """Draw one cloud of dots a component, and rings around the rows in `marked`."""
         ax = self._begin(ax, (5.0, 3.8))
         markers = "osD^v"
         for i, (k, correlation) in enumerate(self.correlations.items()):
@@ -84,13 +87,19 @@ class PhantomWeightDisplay(Display):
                     "-", "\N{MINUS SIGN}"
                 ),
             )
+            for j, row in enumerate(marked):
+                ax.plot(
+                    self.n_ones[row], self.weights[k][row], _RINGS[j % len(_RINGS)],
+                    ms=9, mfc="none", mec="black", mew=1.3,
+                )  # fmt: skip
+        noise_only = all(kind != "content" for kind in self.kinds.values())
         if not self.weights:
             ax.text(0.5, 0.5, "no component is noise", transform=ax.transAxes, ha="center")
         else:
             ax.legend(frameon=False, fontsize=8, **outside(len(self.weights)))
         ax.set(
             xlabel="ones in the row",
-            ylabel="share of the noise component in the row",
+            ylabel=f"share of the {'noise ' if noise_only else ''}component in the row",
             ylim=(-0.03, 1.03),
         )
         ax.spines[["top", "right"]].set_visible(False)

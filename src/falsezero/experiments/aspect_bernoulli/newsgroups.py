@@ -24,14 +24,15 @@ def topics(report: Report, data: Dataset) -> None:
     table = data.table
     model = fitted("AB", table, 5, n_init=10 if report.quick else 30)
     phantoms = find_phantoms(model)
-    report.table(top_words(model, table), "Words by probability; sum of the weights above.")
+    caption = "Words by probability; sum of the weights above."
+    report.table(top_words(model, table), caption, "Table 1")
     report.claim(
         "Table 1",
         "one of five aspects is a white phantom, with the largest overall weight",
         f"{len(phantoms.white)} white; weights {model.row_weights_.sum(axis=0).round(1).tolist()}",
         len(phantoms.white) == 1 and int(phantoms.white[0]) == 0,
     )
-    _groups(report, "Table 1", model, data, phantoms.content)
+    _groups(report, "Table 1", "", model, data, phantoms.content)
     _richness(report, model, table, phantoms)
     _causes(report, model, table)
     _expansion(report, model, table)
@@ -49,7 +50,7 @@ def top_words(model: Any, table: Any, n: int = 10) -> Tidy:
     return Tidy(columns)
 
 
-def _groups(report: Report, where: str, model: Any, data: Dataset, content: Any) -> None:
+def _groups(report: Report, where: str, kind: str, model: Any, data: Dataset, content: Any) -> None:
     """Each content aspect belongs to a newsgroup of its own."""
     weights = model.row_weights_[:, content]
     target = np.asarray(data.target)
@@ -59,7 +60,7 @@ def _groups(report: Report, where: str, model: Any, data: Dataset, content: Any)
     said = ", ".join(f"{GROUPS[g]} {s:.0%}" for g, s in zip(best, share, strict=True))
     report.claim(
         where,
-        "four aspects are the topics of the four newsgroups",
+        f"{kind}four aspects are the topics of the four newsgroups",
         f"strongest group of each content aspect: {said}",
         len(set(best.tolist())) == 4 and len(content) == 4,
     )
@@ -68,9 +69,19 @@ def _groups(report: Report, where: str, model: Any, data: Dataset, content: Any)
 def _richness(report: Report, model: Any, table: Any, phantoms: Any) -> None:
     report.section("Figure 7: weights against the number of words")
     everything = range(len(model.components_))
-    display = PhantomWeightDisplay.from_estimator(model, table, everything)
-    report.figure(display, "Weight of each aspect against the number of words of a message.")
     words = table.to_numpy().sum(axis=1)
+    marked = _some_messages(words)
+    display = PhantomWeightDisplay.from_estimator(model, table, everything, marked=marked)
+    report.figure(
+        display,
+        "Weight of each aspect against the number of words of a message. Marked: "
+        + "; ".join(
+            f"{shape}: {' '.join(map(str, table.columns[table.to_numpy()[n] == 1]))}"
+            for shape, n in zip(("circle", "square", "triangle"), marked, strict=True)
+        )
+        + ".",
+        "Figure 7",
+    )
     rho = [float(np.corrcoef(model.row_weights_[:, k], words)[0, 1]) for k in everything]
     white, content = phantoms.white, phantoms.content
     report.claim(
@@ -81,10 +92,14 @@ def _richness(report: Report, model: Any, table: Any, phantoms: Any) -> None:
     )
 
 
+def _some_messages(words: np.ndarray) -> list[int]:
+    """A very short, a fairly long and a medium message, as long as the paper's three."""
+    return [int(np.argmin(np.abs(words - n))) for n in (2, 15, 6)]
+
+
 def _causes(report: Report, model: Any, table: Any) -> None:
     report.section("Table 2: words and their causes")
-    words = table.to_numpy().sum(axis=1)
-    some = [int(np.argmin(np.abs(words - n))) for n in (2, 15, 6)]
+    some = _some_messages(table.to_numpy().sum(axis=1))
     lines: list[dict[str, Any]] = []
     for block, weights in model.weights_by_block(table):
         for n in some:
@@ -98,13 +113,14 @@ def _causes(report: Report, model: Any, table: Any) -> None:
                     f"aspect {k + 1} {posterior[k, t]:.2f}" for k in best if posterior[k, t] >= 0.01
                 )
                 lines.append({"message": n, "word": str(table.columns[t]), "causes": causes})
-    report.table(Tidy.from_rows(lines), "A short, a long and a middling message.")
+    report.table(Tidy.from_rows(lines), "A short, a long and a middling message.", "Table 2")
     shared = sum("," in line["causes"] for line in lines)
     report.claim(
         "Table 2",
         "some common words share several aspects, most have one",
         f"{shared} of {len(lines)} words have more than one cause",
         0 < shared < 0.7 * len(lines),
+        ours="at most 70 % share causes",
     )
 
 
@@ -124,7 +140,9 @@ def _expansion(report: Report, model: Any, table: Any) -> None:
                 "words expected": " ".join(f"{word} {q:.2f}" for word, q in pairs),
             }
         )
-    report.table(Tidy.from_rows(lines), "Words that the phantom is held responsible for.")
+    report.table(
+        Tidy.from_rows(lines), "Words that the phantom is held responsible for.", "Table 3"
+    )
     report.claim(
         "Table 3",
         "words expected fit the topic of the message",
@@ -141,6 +159,6 @@ def added_words(report: Report, data: Dataset) -> None:
         n_rows, n_columns = spoilt.shape
         free = n_columns * 6 + 5 * n_rows
         orders = {"AB": 6, "MB": round((free + 1) / (n_columns + 1)), "PLSA": 6}
-        model = added_ones(report, f"Figure 15, {kind}", data.table, spoilt, orders)
-        report.table(top_words(model, spoilt), "Table 5: words by probability.")
-        _groups(report, f"Table 5, {kind}", model, data, find_phantoms(model).content)
+        model = added_ones(report, "Figure 15", kind, data.table, spoilt, orders)
+        report.table(top_words(model, spoilt), "Table 5: words by probability.", "Table 5")
+        _groups(report, "Table 5", f"{kind}: ", model, data, find_phantoms(model).content)

@@ -16,7 +16,12 @@ from falsezero.data.tidy import Tidy
 from falsezero.datasets import Dataset
 from falsezero.experiments._methods import fitted, restored
 from falsezero.experiments._report import Report
-from falsezero.plot import BoxesDisplay, ComponentImagesDisplay, CurvesDisplay
+from falsezero.plot import (
+    BoxesDisplay,
+    ComponentImagesDisplay,
+    CurvesDisplay,
+    MatricesDisplay,
+)
 
 OMIT = 0.6
 THRESHOLD = 0.1
@@ -66,23 +71,30 @@ def representation(report: Report, data: Dataset) -> None:
     clean, spoilt = pair
     model = fitted("bBICA", spoilt, 12, n_init=1 if report.quick else 5)
     shape: Any = data.image_shape
-    report.figure(ComponentImagesDisplay.from_estimator(model, shape), "Figure 4: bBICA.")
+    images = ComponentImagesDisplay.from_estimator(model, shape)
+    report.figure(images, "Figure 4, left: bBICA.", "Figure 4, left")
     noise = np.flatnonzero(keep_content(model) == 0)
     report.claim(
-        "Figure 4",
+        "Figure 4, left",
         "one component is blank: it separates out the corruption",
         f"{len(noise)} of 12 below a mean of {THRESHOLD}; find_phantoms names "
         f"{len(find_phantoms(model).white)}",
         len(noise) == 1,
     )
+    some = model.row_weights_[:15].T
+    display = MatricesDisplay({"weights": some}, "digit of Figure 3", "component", (0.0, 1.0))
+    said = ", ".join(str(k + 1) for k in noise) or "none"
+    caption = f"Figure 4, right: weights of the digits of Figure 3; noise is component {said}."
+    report.figure(display.plot(), caption, "Figure 4, right")
     lost = 1 - spoilt.to_numpy().sum(axis=1) / clean.to_numpy().sum(axis=1)
     weight = model.row_weights_[:, noise].sum(axis=1)
     rho = float(spearmanr(weight, lost).statistic) if len(noise) else float("nan")
     report.claim(
-        "Figure 4",
+        "Figure 4, right",
         "the blank component is present in exactly the images that were degraded",
         f"Spearman correlation of its weight with the share of lost pixels: {rho:.2f}",
         rho > 0.7,
+        ours="0.7",
     )
     before, after = (auc_of(name, model, pair) for name in ("bBICA", "bBICA-post"))
     _pictures(report, shape, pair, model)
@@ -92,30 +104,49 @@ def representation(report: Report, data: Dataset) -> None:
         f"AUC {after:.3f} without it, {before:.3f} with it",
         after > before,
     )
-    mixture = fitted("MB", spoilt, 12, n_init=3)
-    report.figure(ComponentImagesDisplay.from_estimator(mixture, shape), "Figure 6: MB.")
-    emptiest = float(mixture.components_.mean(axis=1).min())
-    report.claim(
-        "Figure 6",
-        "mixtures of Bernoulli do not separate out the noise",
-        f"emptiest component of MB has a mean of {emptiest:.2f}",
-        emptiest >= THRESHOLD,
-    )
+    _rival_factors(report, shape, pair)
+
+
+def _rival_factors(report: Report, shape: Any, pair: Pair) -> None:
+    """Figures 6 and 7: factors and reconstructions of the other models."""
+    for name in RIVALS:
+        model = fitted(name, pair[1], 12, rough=name != "MB")
+        factors = model.components_
+        if name != "MB":
+            # Factors of these two are no probabilities: white to black is their own range.
+            low, high = factors.min(axis=1, keepdims=True), factors.max(axis=1, keepdims=True)
+            factors = (factors - low) / np.maximum(high - low, 1e-12)
+        _strip(report, factors, shape, f"Figure 6: factors of {name}.", "Figure 6")
+        grey = restored(model, pair[1])
+        _strip(report, grey[:15], shape, f"Figure 7: restored by {name}, grey.", "Figure 7")
+        if name == "MB":
+            emptiest = float(factors.mean(axis=1).min())
+            report.claim(
+                "Figure 6",
+                "mixtures of Bernoulli do not separate out the noise",
+                f"emptiest component of MB has a mean of {emptiest:.2f}; factors of LPCA and BNMF "
+                "are no probabilities and are only drawn",
+                emptiest >= THRESHOLD,
+            )
+
+
+def _strip(report: Report, values: np.ndarray, shape: Any, caption: str, *items: str) -> None:
+    images = values.reshape(-1, *shape)
+    display = ComponentImagesDisplay(images, values.mean(axis=1), ["content"] * len(images))
+    report.figure(display.plot(n_columns=15), caption, *items)
 
 
 def _pictures(report: Report, shape: Any, pair: Pair, model: Any) -> None:
     clean, spoilt = pair
-    some = slice(0, 14)
-    rows = {
-        "clean": clean.to_numpy()[some],
-        "corrupted": spoilt.to_numpy()[some],
-        "restored, grey": restored(model, spoilt, keep_content(model))[some],
-    }
-    rows["restored, binary"] = (rows["restored, grey"] >= 0.5).astype(float)
-    for title, values in rows.items():
-        images = values.reshape(-1, *shape)
-        display = ComponentImagesDisplay(images, values.mean(axis=1), ["content"] * len(images))
-        report.figure(display.plot(n_columns=14), f"Figures 3 and 5: {title} (share of ink above).")
+    some = slice(0, 15)
+    grey = restored(model, spoilt, keep_content(model))[some]
+    for title, where, values in (
+        ("clean", "Figure 3", clean.to_numpy()[some]),
+        ("corrupted", "Figure 3", spoilt.to_numpy()[some]),
+        ("restored, grey", "Figure 5", grey),
+        ("restored, binary", "Figure 5", (grey >= 0.5).astype(float)),
+    ):
+        _strip(report, values, shape, f"{where}: {title} (share of ink above).", where)
 
 
 def curves(report: Report, data: Dataset) -> None:
@@ -131,14 +162,17 @@ def curves(report: Report, data: Dataset) -> None:
             labels = (name, f"{name}-post") if name not in RIVALS else (name,)
             for label in labels:
                 lines.append({"method": label, "k": k, **_all_auc(label, model, train, test)})
-    for quantity, title in (
-        ("weak", "Figures 8 and 9: weak denoising (training half)"),
-        ("strong", "Figure 10: strong denoising (test half)"),
-        ("weak binary", "Figure 9: weak denoising, binary reconstruction"),
-        ("strong binary", "Figure 10: strong denoising, binary reconstruction"),
-        ("verbatim", "Figure 11: reconstruction of the corrupted table itself"),
+    for quantity, title, where in (
+        ("weak", "weak denoising (training half)", "Figure 8"),
+        ("weak", "weak denoising (training half)", "Figure 9"),
+        ("weak binary", "weak denoising, binary reconstruction", "Figure 9"),
+        ("strong", "strong denoising (test half)", "Figure 10"),
+        ("strong binary", "strong denoising, binary reconstruction", "Figure 10"),
+        ("verbatim", "reconstruction of the corrupted table itself", "Figure 11"),
     ):
-        report.figure(_as_curves(lines, quantity), f"{title}; area under the ROC curve.")
+        chosen = [li for li in lines if where != "Figure 8" or li["method"] not in RIVALS]
+        caption = f"{where}: {title}; area under the ROC curve."
+        report.figure(_as_curves(chosen, quantity), caption, where)
     means = _means(lines)
     report.table(means, "Means over the numbers of components.")
     _judge_curves(report, {row["method"]: row for row in means.to_rows()})
@@ -185,7 +219,11 @@ def _judge_curves(report: Report, mean: dict[str, dict[str, float]]) -> None:
         )
     gap = abs(mean["BICA-post"]["weak"] - mean["bBICA-post"]["weak"])
     report.claim(
-        "Figure 8", "BICA and bBICA denoise alike", f"AUC differs by {gap:.3f}", gap < 0.03
+        "Figure 8",
+        "BICA and bBICA denoise alike",
+        f"AUC differs by {gap:.3f}",
+        gap < 0.03,
+        ours="0.03",
     )
     weak, strong = mean["bBICA-post"]["weak"], mean["bBICA-post"]["strong"]
     report.claim(
@@ -193,6 +231,7 @@ def _judge_curves(report: Report, mean: dict[str, dict[str, float]]) -> None:
         "strong denoising is not inferior to weak",
         f"AUC {strong:.3f} on new digits, {weak:.3f} on training digits",
         strong > weak - 0.02,
+        ours="0.02",
     )
     for where, quantity in (("Figure 9", "weak"), ("Figure 10", "strong")):
         ours = mean["bBICA-post"]
@@ -210,6 +249,7 @@ def _judge_curves(report: Report, mean: dict[str, dict[str, float]]) -> None:
             f"bBICA without noise is comparable with LPCA in grey ({quantity})",
             f"AUC {ours[quantity]:.3f} against {mean['LPCA'][quantity]:.3f}",
             grey > -0.03,
+            ours="0.03",
         )
     best = max(mean, key=lambda name: mean[name]["verbatim"])
     report.claim(
@@ -243,7 +283,7 @@ def training_size(report: Report, data: Dataset) -> None:
             found["bBICA strong"][i, repeat] = auc_of("-post", model, test)
     curves = {n: (sizes, v.mean(axis=1), v.std(axis=1, ddof=1)) for n, v in found.items()}
     display = CurvesDisplay(curves, "training digits", "AUC").plot()
-    report.figure(display, "Noise removed; one standard deviation over repeats.")
+    report.figure(display, "Noise removed; one standard deviation over repeats.", "Figure 12")
     mean = {n: v.mean(axis=1).round(3).tolist() for n, v in found.items()}
     report.claim(
         "Figure 12",
@@ -284,7 +324,8 @@ def small_samples(report: Report, data: Dataset) -> None:
                 weak[name].append(auc_of(name, model, train))
                 strong[name].append(auc_of(name, model, test))
     for where, found, kind in (("Figure 13", weak, "weak"), ("Figure 14", strong, "strong")):
-        report.figure(BoxesDisplay(found, "AUC").plot(), f"{where}: {kind} denoising, 125 digits.")
+        caption = f"{where}: {kind} denoising, 125 digits."
+        report.figure(BoxesDisplay(found, "AUC").plot(), caption, where)
         ours, means = "bBICA-post", {name: float(np.mean(v)) for name, v in found.items()}
         p = {name: float(ks_2samp(found[ours], found[name]).pvalue) for name in RIVALS}
         said = ", ".join(f"{n} {means[n]:.3f} (P = {p[n]:.1g})" for n in RIVALS)

@@ -1,0 +1,71 @@
+"""Aspect Bernoulli paper, section 3.4.2: bases of the other methods (Figs. 12, 14), AIC."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from falsezero.data.corrupt import corrupt
+from falsezero.data.table import Table
+from falsezero.datasets import Dataset
+from falsezero.experiments._methods import fitted
+from falsezero.experiments._report import Report
+from falsezero.experiments.aspect_bernoulli.choice import akaike
+from falsezero.plot import ComponentImagesDisplay
+
+BLANK = 0.1
+METHODS = ("MB", "LPCA", "PLSA", "NMF")
+
+
+def rivals(report: Report, data: Dataset) -> None:
+    """Figures 12 and 14: 14 bases of four methods on digits with lost and with added pixels."""
+    clean, shape = data.table, data.image_shape or ()
+    if report.quick:
+        clean = clean.select(rows=np.arange(clean.shape[0]) % 4 == 0)
+    cases = {
+        "Figure 12": corrupt(clean, omit=0.4, random_state=0),
+        "Figure 14": corrupt(clean, add=0.4, random_state=0),
+    }
+    for where, table in cases.items():
+        report.section(f"{where}: bases of MB, LPCA, PLSA and NMF")
+        models = {name: fitted(name, table, 14, rough=True) for name in METHODS}
+        for name, model in models.items():
+            images = _scaled(model.components_, name).reshape(-1, *shape)
+            display = ComponentImagesDisplay(images, np.ones(14) / 14, ["content"] * 14)
+            report.figure(display.plot(n_columns=14), f"{where}, {name}.", where)
+        _judge(report, where, models["MB"], table)
+
+
+def _scaled(bases: np.ndarray, name: str) -> np.ndarray:
+    """Bases between 0 and 1; those of LPCA with zero in the middle."""
+    if name == "MB":
+        return bases
+    top = np.abs(bases).max(axis=1, keepdims=True)
+    return bases / top / 2 + 0.5 if name == "LPCA" else bases / top
+
+
+def _judge(report: Report, where: str, mixture: Any, table: Table) -> None:
+    """Only the bases of the mixture are probabilities that could be nearly all 0, or all 1."""
+    mean = mixture.components_.mean(axis=1)
+    if where == "Figure 12":
+        found, blank = f"emptiest basis {mean.min():.2f}", mean.min() < BLANK * table.density
+    else:
+        found, blank = f"fullest basis {mean.max():.2f}", mean.max() > 1 - BLANK
+    report.claim(
+        where,
+        "no single basis corresponds to the corruption",
+        f"MB: {found} of the pixels, the images {table.density:.2f}; the bases of LPCA, PLSA and "
+        "NMF are no probabilities and are only drawn",
+        not blank,
+        ours=f"{BLANK:.0%} of the images' share of ones, or above {1 - BLANK:.0%}",
+    )
+
+
+def corrupted_orders(report: Report, data: Dataset) -> None:
+    """Section 3.4.2: the orders that AIC chooses for both kinds of corruption."""
+    for paper, table in (
+        (14, corrupt(data.table, omit=0.4, random_state=0)),
+        (15, corrupt(data.table, add=0.4, random_state=0)),
+    ):
+        akaike(report, "Section 3.4.2, AIC", "corrupted digits", table, range(10, 19), paper)
