@@ -6,7 +6,7 @@ STAMP := $(VENV)/.installed
 
 OLDEST := .venv-oldest
 
-.PHONY: demo test test-oldest lint types docs bench bench-quick clean
+.PHONY: demo attack test test-oldest lint types docs bench bench-quick clean
 
 $(STAMP): pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -28,6 +28,9 @@ test-oldest:
 	$(OLDEST)/bin/python tools/lowest_versions.py > $(OLDEST)/constraints.txt
 	$(OLDEST)/bin/python -m pip install --quiet --constraint $(OLDEST)/constraints.txt --editable '.[dev]'
 	SCIPY_ARRAY_API=1 OPENBLAS_NUM_THREADS=1 $(OLDEST)/bin/python -m pytest -q -n auto
+
+attack: $(STAMP)
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m tests.attack
 
 lint: $(STAMP)
 	$(BIN)/ruff check .

@@ -205,3 +205,12 @@ def test_an_endless_loop_in_the_reader_ends(annotated, tmp_path, monkeypatch):
     monkeypatch.setattr(h5ad, "_SECONDS", 0.5)
     with pytest.raises(FileReadError, match="damaged or cut off"):
         fz.read(annotated)
+
+
+def test_a_zip_without_a_proper_end_is_refused(tmp_path):
+    path = tmp_path / "t.npz"
+    sp.save_npz(path, sp.csr_array(np.eye(3)))
+    data = path.read_bytes()
+    path.write_bytes(data.replace(b"PK\x01\x02", b"PK\x01\x07", 1))
+    with pytest.raises(FileReadError, match="damaged or cut off"):
+        fz.read(path)

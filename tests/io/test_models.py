@@ -454,3 +454,9 @@ def test_a_mutated_description_is_refused_or_harmless(
     (folder / "model.fz").write_bytes(_forged(saved, **meta))
     back = _loaded_or_refused(folder / "model.fz")
     assert back is None or type(back) is fz.AspectBernoulli
+
+
+def test_components_that_were_never_learnt_are_not_believed(saved: bytes, tmp_path: Path) -> None:
+    meta = json.loads(_members(saved)["meta.json"])
+    params = meta["params"] | {"n_components": 10**9}
+    assert "do not fit together" in _refusal(_forged(saved, params=params), tmp_path)

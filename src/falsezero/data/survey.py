@@ -73,8 +73,12 @@ def holds_looks(path: Any) -> bool:
     """Whether a file is one that `Looks.save` wrote."""
     if Path(path).suffix.lower() != ".npz" or not zipfile.is_zipfile(path):
         return False
-    with zipfile.ZipFile(path) as archive:
-        return {"ones.npy", "tries.npy", "looks.npy"} <= set(archive.namelist())
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return {"ones.npy", "tries.npy", "looks.npy"} <= set(archive.namelist())
+    except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError):
+        # Damaged; whoever reads it will say so.
+        return False
 
 
 def read_looks(

@@ -40,6 +40,7 @@ _RENAMED = {"discrete-pca": {"model": "family"}, "bmf": {"draws": "n_draws"}}
 _META, _DIGEST = "meta.json", "sha256"
 _NOT_KEPT = ("callback", "checkpoint")
 _ARRAY_KINDS = "biufU"
+_MOST_IDLE = 1000
 _LEARNT_NAME = re.compile(r"_?[A-Za-z]\w*_")
 
 
@@ -331,6 +332,10 @@ def _factors_agree(model: Any, width: int) -> bool:
     components: Any = model.components_
     weights: Any = getattr(model, "row_weights_", None)
     agrees = np.ndim(components) == 2 and components.shape[1] == width
+    declared = getattr(model, "n_components", None)
+    if agrees and isinstance(declared, int):
+        # Work arrays are sized by what was declared; idle components may have been dropped.
+        agrees = declared <= _MOST_IDLE * max(len(components), 1)
     if weights is not None:
         agrees = agrees and np.ndim(weights) == 2 and weights.shape[1] == len(components)
     return agrees
