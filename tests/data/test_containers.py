@@ -175,3 +175,9 @@ def test_stale_flags_of_a_sparse_matrix_are_not_believed():
     assert matrix.has_canonical_format
     matrix.indices[:2] = [2, 1]
     assert fz.Table(matrix).values.indices.tolist() == [1, 2, 0]
+
+
+def test_infinite_values_of_both_signs_are_refused_without_a_warning():
+    X = sparse.csr_array(np.array([[np.inf, 0.0], [-np.inf, 1.0]]))
+    with pytest.raises(ValueError, match="infinity"):
+        fz.AspectBernoulli(1).fit(X)

@@ -36,11 +36,11 @@ def test_a_matrix_market_file_may_not_ask_for_everything(tmp_path, content, pack
         fz.read(path)
 
 
-def test_nul_bytes_do_not_reach_the_matrix_market_reader(tmp_path):
+@pytest.mark.parametrize("end", ["1 1 \0\n2 2 1\0\0\n", "1 1 1\n2 2 1,,,,,,,,"])
+def test_junk_does_not_reach_the_matrix_market_reader(tmp_path, end):
     """In a process of its own: scipy's reader ends it."""
     path = tmp_path / "t.mtx"
-    lines = ["%%MatrixMarket matrix coordinate real general", "3 3 2", "1 1 \0", "2 2 1\0\0"]
-    path.write_text("\n".join(lines) + "\n")
+    path.write_text(f"%%MatrixMarket matrix coordinate real general\n3 3 2\n{end}")
     program = f"import falsezero as fz; fz.read({str(path)!r})"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert done.returncode == 1
@@ -214,3 +214,9 @@ def test_a_zip_without_a_proper_end_is_refused(tmp_path):
     path.write_bytes(data.replace(b"PK\x01\x02", b"PK\x01\x07", 1))
     with pytest.raises(FileReadError, match="damaged or cut off"):
         fz.read(path)
+
+
+def test_a_matrix_market_file_may_end_without_an_end_of_line(tmp_path):
+    path = tmp_path / "t.mtx"
+    path.write_text("%%MatrixMarket matrix coordinate real general\n3 3 2\n1 1 1\n2 2 1")
+    assert fz.read(path).n_ones == 2

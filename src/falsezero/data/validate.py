@@ -45,7 +45,8 @@ def check_table(
     named = X if isinstance(X, Table) else None
     if named is not None and not reset:
         _keep_names(estimator, named, reset)
-    with warnings.catch_warnings():
+    # scikit-learn adds all values up, and infinite ones of both signs would make NumPy warn.
+    with warnings.catch_warnings(), np.errstate(invalid="ignore"):
         if named is not None:
             # A table's names are compared here, which scikit-learn cannot know.
             warnings.filterwarnings("ignore", "X does not have valid feature names")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import io
 import re
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from falsezero.data.limits import check_size
 
 _LONGEST = 1 << 16
 _CHUNK = 1 << 20
+_IN_NUMBERS = b"0123456789+-.eE \t\r\ninfatyINFATY"
 
 
 def read_mtx(path: Path, options: ReadOptions) -> Raw:
@@ -24,8 +26,7 @@ def read_mtx(path: Path, options: ReadOptions) -> Raw:
 
     try:
         check_size(path, _declared_bytes(path), options.max_gigabytes)
-        _check_text(path)
-        values = mmread(path, spmatrix=False)
+        values = mmread(path if _ends_well(path) else _completed(path), spmatrix=False)
     except FileReadError:
         raise
     except Exception as problem:
@@ -47,10 +48,8 @@ def _declared_bytes(path: Path) -> int:
         banner = file.readline(_LONGEST).lower()
         if not banner.startswith(b"%%matrixmarket"):
             raise ValueError("Line 1 is no banner")
-        line = b"%"
-        while line.startswith(b"%") or (line and not line.strip()):
-            line = file.readline(_LONGEST)
-    rows, columns, *entries = (int(word) for word in line.split())
+        sizes = _size_line(file)
+    rows, columns, *entries = (int(word) for word in sizes.split())
     if min(rows, columns, *entries) < 0:
         raise ValueError("a size below zero")
     if b"coordinate" in banner:
@@ -58,12 +57,34 @@ def _declared_bytes(path: Path) -> int:
     return 8 * rows * columns
 
 
-def _check_text(path: Path) -> None:
-    """Refuse a file with NUL bytes, on which scipy's reader would run beyond its buffer."""
+def _size_line(file: Any) -> bytes:
+    """The line below comments and blank lines."""
+    line = b"%"
+    while line.startswith(b"%") or (line and not line.strip()):
+        line = file.readline(_LONGEST)
+    return line
+
+
+def _ends_well(path: Path) -> bool:
+    """Whether the last line is complete; refuses entries with anything but numbers.
+
+    scipy's reader runs beyond its buffer on text that it does not expect, most of all on NULs and
+    on junk in a last line without an end.
+    """
+    last = b"\n"
     with _open(path) as file:
+        _size_line(file)
         while chunk := file.read(_CHUNK):
-            if b"\0" in chunk:
-                raise ValueError("not text")
+            if chunk.translate(None, _IN_NUMBERS):
+                raise ValueError("something that is no number")
+            last = chunk[-1:]
+    return last == b"\n"
+
+
+def _completed(path: Path) -> io.BytesIO:
+    """The file with an end of its last line."""
+    with _open(path) as file:
+        return io.BytesIO(file.read() + b"\n")
 
 
 FORMAT = Format("MatrixMarket", (".mtx", ".mtx.gz"), reader=read_mtx, description="a matrix")
