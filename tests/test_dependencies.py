@@ -19,7 +19,11 @@ from falsezero.base import _sklearn
 
 ROOT = Path(falsezero.__file__).parent
 PYPROJECT = Path(__file__).parents[1] / "pyproject.toml"
-NAMES = {"scikit-learn": "sklearn", "arviz-stats": "arviz_stats"}
+NAMES = {
+    "scikit-learn": "sklearn",
+    "arviz-stats": "arviz_stats",
+    "python-calamine": "python_calamine",
+}
 COMES_WITH = {"h5py": "anndata", "distributed": "dask", "cloudpickle": "dask"}
 
 

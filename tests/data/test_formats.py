@@ -42,7 +42,9 @@ def drawing(tmp_path, monkeypatch):
 def test_a_format_in_one_file_is_read(drawing):
     drawing.write_text("#.#\n..#\n")
     assert read(drawing) == fz.Table([[1, 0, 1], [0, 0, 1]], name="finds")
-    with pytest.raises(DataError, match=r"finds\.grid is a grid file, but skip= belongs to text f"):
+    with pytest.raises(
+        DataError, match=r"finds\.grid is a grid file, but skip= belongs to text, zip"
+    ):
         read(drawing, skip=1)
 
 
@@ -64,20 +66,22 @@ def test_a_format_in_one_file_is_read_and_listed_by_the_shell(drawing, capsys):
         ({"marks": {"P": 1}}, "text"),
         ({"encoding": "latin-1"}, "text"),
         ({"header": False}, "text"),
-        ({"index": "site"}, "text and Parquet"),
-        ({"duplicates": "max"}, "text and Parquet"),
+        ({"index": "site"}, "text, .*Parquet"),
+        ({"duplicates": "max"}, "text, .*Parquet"),
     ],
 )
 def test_an_option_that_a_format_has_no_use_for_is_refused(tmp_path, option, takers):
     np.save(tmp_path / "t.npy", np.eye(2))
     (name,) = option
-    with pytest.raises(DataError, match=rf"is a matrix, but {name}= belongs to {takers} files\."):
+    with pytest.raises(
+        DataError, match=rf"is a matrix, but {name}= belongs to .*{takers}.* files\."
+    ):
         read(tmp_path / "t.npy", **option)
 
 
 def test_a_layer_of_a_text_file_is_refused(tmp_path):
     (tmp_path / "t.csv").write_text("a,b\n1,0\n")
-    with pytest.raises(DataError, match="is a text file, but layer= belongs to AnnData files"):
+    with pytest.raises(DataError, match="is a text file, but layer= belongs to zip, AnnData"):
         read(tmp_path / "t.csv", layer="raw")
 
 

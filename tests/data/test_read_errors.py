@@ -227,9 +227,12 @@ BYTES = [
     ("a.npy", b"\x93NUMPY\x01", CUT + ".npy file."),
     ("a.parquet", b"PAR1 and then nothing", CUT + "Parquet file."),
     ("a.h5ad", b"garbage", CUT + ".h5ad file."),
-    ("a.xlsx", b"PK\x03\x04...", "{} is a zip archive, as Excel workbooks and saved models are; "
-     "save the sheet as CSV."),
-    ("a.xls", b"\xd0\xcf\x11\xe0", "{} is an old Excel workbook; save the sheet as CSV."),
+    ("a.xlsx", b"PK\x03\x04...", CUT + "spreadsheet file."),
+    ("a.xls", b"\xd0\xcf\x11\xe0", CUT + "spreadsheet file."),
+    ("a.csv", b"PK\x03\x04...", "{} is a zip archive; give it a name that ends in .zip, or .xlsx "
+     "for a workbook."),
+    ("a.zip", b"PK\x03\x04...", "{} is damaged, or locked with a password: its contents cannot be "
+     "unpacked."),
     ("a.csv", b"%PDF-1.4", "{} is a PDF document; ask its authors for the table as CSV."),
     ("a.csv", b"<!DOCTYPE html>", "{} is an HTML or XML page; save the table as CSV."),
     ("a.npz.gz", b"x", CUT + "gzip file."),

@@ -128,7 +128,7 @@ def test_totals_dates_and_other_columns_can_be_left_out(tmp_path):
     with pytest.raises(DataError, match="has no column 'dya' to drop; did you mean 'day'"):
         read(tmp_path / "t.parquet", drop="dya")
     np.savez(tmp_path / "t.npz", X=VALUES)
-    with pytest.raises(DataError, match="is a matrix, but drop= belongs to text and Parquet"):
+    with pytest.raises(DataError, match="is a matrix, but drop= belongs to text, zip"):
         read(tmp_path / "t.npz", drop="day")
     with pytest.raises(DataError, match="drop= belongs to a wide table"):
         read(path, row="site", column="day", drop="Total")
@@ -226,8 +226,10 @@ def test_addresses_pipes_and_wrong_marks(tmp_path):
         read(written(tmp_path / "t.csv", lines()), marks=["P"])
 
 
-def test_a_packed_file_is_not_guessed_at(tmp_path):
-    with zipfile.ZipFile(tmp_path / "t.zip", "w") as packed:
-        packed.writestr("t.csv", "\n".join(lines()))
-    with pytest.raises(DataError, match=r"t\.zip is a zip archive, as Excel workbooks"):
-        read(tmp_path / "t.zip")
+def test_a_packed_file_is_unpacked_by_its_name(tmp_path):
+    for name in ("t.zip", "t.csv"):
+        with zipfile.ZipFile(tmp_path / name, "w") as packed:
+            packed.writestr("t.csv", "\n".join(lines()))
+    assert read(tmp_path / "t.zip").equals(read(written(tmp_path / "plain.csv", lines())))
+    with pytest.raises(DataError, match=r"t\.csv is a zip archive; give it a name that ends in"):
+        read(tmp_path / "t.csv")

@@ -16,7 +16,7 @@ _NEVER = ("max_gigabytes",)
 
 def remember(model: Any, path: str, layout: dict[str, Any]) -> None:
     """Keep with a fitted model how its table was read; `save` stores it like what was learnt."""
-    kept = {"file": Path(path).name}
+    kept: dict[str, Any] = {"file": Path(path).name}
     for name, value in _given(layout).items():
         kept[name] = list(value) if isinstance(value, tuple) else value
     model.reading_ = kept

@@ -96,7 +96,13 @@ table_options = together(
         default="error",
         help="Long table: what to do when a pair comes twice.",
     ),
-    click.option("--layer", metavar="NAME", help="The layer of an AnnData file to use."),
+    click.option(
+        "--layer",
+        metavar="NAME",
+        help="The layer of an AnnData file, sheet of a workbook or file of an archive to use.",
+    ),
+    click.option("--rows", metavar="FILE", help="Matrix: a file with its row labels."),
+    click.option("--columns", metavar="FILE", help="Matrix: a file with its column labels."),
     click.option("--delimiter", metavar="CHAR", help="What separates fields."),
     click.option("--encoding", default="utf-8", help="Encoding of a text file."),
     click.option(

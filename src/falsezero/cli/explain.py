@@ -14,16 +14,18 @@ from falsezero.cli._table import read_for, table_argument, table_options
 @click.command()
 @model_argument
 @table_argument
-@click.option("--only-row", "rows", multiple=True, metavar="LABEL", help="May be repeated.")
-@click.option("--only-column", "columns", multiple=True, metavar="LABEL", help="May be repeated.")
+@click.option("--only-row", "only_rows", multiple=True, metavar="LABEL", help="May be repeated.")
+@click.option(
+    "--only-column", "only_columns", multiple=True, metavar="LABEL", help="May be repeated."
+)
 @click.option("--top", type=Whole(min=1), default=3, show_default=True, metavar="N")
 @output_options
 @table_options
 def command(
     model: str,
     table: str,
-    rows: tuple[str, ...],
-    columns: tuple[str, ...],
+    only_rows: tuple[str, ...],
+    only_columns: tuple[str, ...],
     top: int,
     output: str | None,
     force: bool,
@@ -46,8 +48,8 @@ def command(
     causes = fz.explain(
         fitted,
         cells,
-        rows=_labels(rows, cells.rows, "row", table),
-        columns=_labels(columns, cells.columns, "column", table),
+        rows=_labels(only_rows, cells.rows, "row", table),
+        columns=_labels(only_columns, cells.columns, "column", table),
         n=top,
     )
     target.write_findings(fz.Tidy(dict(causes) | {"component": shown_number(causes["component"])}))

@@ -23,6 +23,8 @@ def find_file(path: Any) -> Path:
         raise MissingFileError(f"{path} is an address, not a file; download it first.")
     if found.name == "-" or (found.exists() and not found.is_file() and not found.is_dir()):
         raise FileReadError(f"{path} is no file that can be read twice; save it to one first.")
+    if found.suffix.lower() == ".zarr" and found.is_dir():
+        return found
     try:
         with open(found, "rb"):
             return found

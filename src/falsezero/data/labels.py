@@ -175,4 +175,7 @@ def _as_whole(value: object) -> int | None:
 
 
 def _text(name: object) -> str:
+    if isinstance(name, tuple):
+        # Levels of a MultiIndex.
+        return " / ".join(map(_text, name))
     return name.decode("utf-8", "replace") if isinstance(name, bytes) else str(name)

@@ -49,6 +49,8 @@ class ReadOptions(Layout):
     delimiter: str | None = None
     encoding: str = "utf-8"
     max_gigabytes: float | None = None
+    rows: Any = None
+    columns: Any = None
 
     def given(self) -> list[str]:
         """Names of the options that differ from their defaults.

@@ -11,13 +11,13 @@ from collections.abc import Iterator, Mapping
 from itertools import islice
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from falsezero.data.cells import Cells
 from falsezero.data.errors import DataError, FileReadError, quote, suggest
 from falsezero.data.limits import allowed_bytes, check_size
 
-__all__ = ["Record", "TextFile"]
+__all__ = ["Lines", "Record", "TextFile"]
 
 Record = tuple[int, list[str]]
 
@@ -26,8 +26,8 @@ ABOVE = ("#", "sep=")
 """What comments above a table begin with; Excel writes sep=; there."""
 
 NO_TEXT = {
-    b"PK\x03\x04": "a zip archive, as Excel workbooks and saved models are; save the sheet as CSV",
-    b"\xd0\xcf\x11\xe0": "an old Excel workbook; save the sheet as CSV",
+    b"PK\x03\x04": "a zip archive; give it a name that ends in .zip, or .xlsx for a workbook",
+    b"\xd0\xcf\x11\xe0": "an old Excel workbook; give it a name that ends in .xls",
     b"%PDF": "a PDF document; ask its authors for the table as CSV",
     b"\x1f\x8b": "compressed (gzip); give it a name that ends in .gz, or unpack it",
     b"PAR1": "a Parquet file; give it a name that ends in .parquet",
@@ -41,6 +41,32 @@ NO_TEXT = {
 _BYTES_A_CHARACTER = 8
 _BYTES_A_LINE = 100
 """What text takes once it is cut into fields, and a line once it is read, roughly."""
+
+
+class Lines(Protocol):
+    """What the readers of wide and long tables ask of a file: numbered lines of text fields."""
+
+    @property
+    def path(self) -> Path:
+        """The file, for messages."""
+
+    @property
+    def header(self) -> bool:
+        """Whether the first line names the columns."""
+
+    @property
+    def cut(self) -> str:
+        """What separates fields."""
+
+    @property
+    def max_gigabytes(self) -> float | None:
+        """Memory that the file may ask for."""
+
+    def records(self) -> Iterator[Record]:
+        """Line numbers from 1, and the fields of each line that is not blank."""
+
+    def cells(self) -> Cells:
+        """What texts mean."""
 
 
 class TextFile(NamedTuple):

@@ -1,4 +1,4 @@
-"""Containers of other libraries, known by their shape: AnnData, networkx graphs, xarray."""
+"""Containers of other libraries, known by their shape: AnnData, graphs, xarray, series, baskets."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ import scipy.sparse as sp
 from falsezero.data.checks import Raw
 from falsezero.data.errors import DataError, suggest
 from falsezero.data.labels import tidy_labels
+from falsezero.data.pairs import Pairs, encode, pairs_to_raw
 
-__all__ = ["from_annotated", "from_object"]
+__all__ = ["are_baskets", "from_annotated", "from_baskets", "from_object"]
 
 
 def from_object(
@@ -24,7 +25,43 @@ def from_object(
         return _graph(obj, value, rows, columns)
     if all(hasattr(obj, name) for name in ("dims", "coords", "values")):
         return _data_array(obj)
+    if getattr(getattr(obj, "index", None), "nlevels", 1) > 1 and getattr(obj, "ndim", 0) == 1:
+        return _series(obj)
     return None
+
+
+def are_baskets(obj: Any) -> bool:
+    """Whether an object lists what each row has: sets in a list, or by label in a dict."""
+    listed = list(obj.values()) if isinstance(obj, dict) else obj
+    is_list = isinstance(listed, list | tuple) and len(listed) > 0
+    return is_list and all(isinstance(basket, set | frozenset) for basket in listed)
+
+
+def from_baskets(obj: Any) -> Raw:
+    """A table of ones from sets of column labels, one a row."""
+    rows = list(obj) if isinstance(obj, dict) else None
+    baskets = list(obj.values()) if isinstance(obj, dict) else list(obj)
+    columns = sorted(set().union(*baskets), key=str)
+    column_of = {label: position for position, label in enumerate(columns)}
+    where = [(i, column_of[label]) for i, basket in enumerate(baskets) for label in basket]
+    at = np.array(where, dtype=np.intp).reshape(-1, 2).T
+    matrix: Any = sp.coo_array((np.ones(at.shape[1]), (at[0], at[1])), (len(baskets), len(columns)))
+    return Raw(matrix, rows, columns, "The list of sets")
+
+
+def _series(series: Any) -> Raw:
+    """A pandas Series by pairs: the last level names columns, those before it rows."""
+    last = [label[-1] for label in series.index]
+    first = [label[0] if len(label) == 2 else label[:-1] for label in series.index]
+    row_codes, rows = encode(first)
+    column_codes, columns = encode(last)
+    values = np.asarray(series.to_numpy(dtype=float, na_value=np.nan))
+    known = tidy_labels(rows, "row"), tidy_labels(columns, "column")
+
+    def place(entry: int) -> str:
+        return f"The series at position {entry}"
+
+    return pairs_to_raw(Pairs(row_codes, column_codes, values, *known, "The series", place))
 
 
 def from_annotated(obj: Any, layer: str | None) -> Raw:
@@ -36,6 +73,11 @@ def from_annotated(obj: Any, layer: str | None) -> Raw:
     if values is None:
         remedy = suggest("", obj.layers.keys(), "its layers")
         raise DataError(f"The AnnData object has no X; pass layer= with one of {remedy}")
+    if hasattr(values, "to_memory"):
+        # A backed object keeps X in its file until somebody asks for it.
+        values = values.to_memory()
+    elif not sp.issparse(values):
+        values = np.asarray(values[...])
     rows, columns = np.asarray(obj.obs_names), np.asarray(obj.var_names)
     return Raw(values, rows, columns, "The AnnData object")
 

@@ -13,6 +13,7 @@ import scipy.sparse as sp
 from falsezero.data.checks import Raw, to_table
 from falsezero.data.errors import DataError
 from falsezero.data.layout import Layout, ReadOptions
+from falsezero.data.objects import are_baskets, from_baskets, from_object
 from falsezero.data.table import Table
 
 __all__ = ["as_table", "read"]
@@ -39,16 +40,22 @@ def read(
     skip: int = 0,
     delimiter: str | None = None,
     encoding: str = "utf-8",
+    rows: Any = None,
+    columns: Any = None,
     max_gigabytes: float | None = None,
     name: str | None = None,
 ) -> Any:
     """Read a table of zeros and ones (or counts) from a file.
 
-    The extension tells the format: Parquet (`.parquet`, `.pq`, needs ``falsezero[arrow]``), NumPy
-    and scipy (`.npz`: a matrix of `scipy.sparse.save_npz`, or arrays `X`, `rows` and `columns`;
-    `.npy`), MatrixMarket (`.mtx`, `.mtx.gz`) and AnnData (`.h5ad`); any other file is taken for
-    text, such as `.csv`, `.tsv`, `.tab` or `.txt` (also gzipped). `falsezero.data.formats` lists
-    them. An option that a format has no use for is refused.
+    The extension tells the format: spreadsheets (`.xlsx`, `.xls`, `.xlsm`, `.xlsb`, `.ods`, with
+    ``falsezero[excel]``), Parquet (`.parquet`, `.pq`) and Feather (`.feather`, `.arrow`, with
+    ``falsezero[arrow]``), NumPy and scipy (`.npz`: a matrix of `scipy.sparse.save_npz`, or arrays
+    `X`, `rows` and `columns`; `.npy`), MatrixMarket (`.mtx`, `.mtx.gz`; with barcodes and features
+    of 10x Genomics beside it, cells by genes), AnnData (`.h5ad`, or a `.zarr` folder), BIOM
+    (`.biom`), what R saved (`.rds`, `.rda`, `.rdata`, with ``falsezero[r]``) and a table in a
+    `.zip`, which may be a Darwin Core archive of GBIF. Any other file is taken for text, such as
+    `.csv`, `.tsv`, `.tab` or `.txt` (also gzipped). `falsezero.data.formats` lists them. An option
+    that a format has no use for is refused.
 
     A cell that is empty or NA, NaN, null, None or ? was *not observed*; x, +, yes, y, present, true
     and t are ones, and no, n, absent, false and f zeros, whatever their case. `marks` says what
@@ -95,7 +102,8 @@ def read(
     duplicates : {"error", "max", "sum"}
         What to do when a long table lists a pair twice.
     layer : str, optional
-        The layer of an AnnData file to read instead of X.
+        The layer of an AnnData file to read instead of X, the sheet of a workbook, the object of an
+        `.rda` file, or the file in a zip archive.
     header : bool
         Whether the first line of a wide text file names the columns.
     skip : int
@@ -105,6 +113,8 @@ def read(
         frequent of comma, semicolon and tab in the first line, or bars or blanks without those.
     encoding : str
         Encoding of a text file.
+    rows, columns : path, optional
+        Text files with the labels of a matrix (`.npz`, `.npy`, `.mtx`), one a line.
     max_gigabytes : float, optional
         Memory that what the file holds may take; by default one gigabyte, or 32 times the size of
         a larger file. What declares more is refused before any memory is taken.
@@ -142,6 +152,8 @@ def read(
         skip=skip,
         delimiter=delimiter,
         encoding=encoding,
+        rows=rows,
+        columns=columns,
         max_gigabytes=max_gigabytes,
     )
     if look is not None or holds_looks(path):
@@ -174,9 +186,10 @@ def as_table(
     """Make a `Table` of anything in memory that holds one.
 
     Known are NumPy arrays, scipy sparse arrays and matrices, frames of pandas, polars and pyarrow
-    (wide, or long with `row` and `column`), AnnData, networkx graphs, two-dimensional xarray
-    arrays and `Table` itself. NaN, NA and None mean *not observed*; what a sparse matrix does not
-    store is an observed zero.
+    (wide, or long with `row` and `column`), query results of DuckDB, a pandas Series by (row,
+    column), sets of column labels (in a list, or by row label in a dict), AnnData, networkx graphs,
+    two-dimensional xarray arrays and `Table` itself. NaN, NA and None mean *not observed*; what a
+    sparse matrix does not store is an observed zero.
 
     The row labels of a wide frame are the column named by `index`; else a pandas index that is not
     the default one; else the first column when it holds text or counts the rows.
@@ -221,19 +234,24 @@ def as_table(
 def _raw(obj: Any, layout: Layout, layer: str | None, rows: Any, columns: Any) -> Raw:
     if isinstance(obj, str | os.PathLike):
         raise DataError(f"{str(obj)!r} is not a table; falsezero.read opens files.")
+    if are_baskets(obj):
+        return _relabelled(from_baskets(obj), rows, columns)
     if isinstance(obj, Table | np.ndarray | list | tuple) or sp.issparse(obj):
         if layout.is_long:
             raise DataError("row= and column= belong to long data frames, not to a matrix.")
         raw = Raw(obj.values, obj.rows, obj.columns) if isinstance(obj, Table) else Raw(obj)
     else:
         from falsezero.data.frames import frame_to_raw
-        from falsezero.data.objects import from_object
 
         value = layout.value
         found = from_object(obj, layer=layer, value=value, rows=rows, columns=columns)
         if found is not None and found.source == "The graph":
             return found
         raw = found or frame_to_raw(obj, layout)
+    return _relabelled(raw, rows, columns)
+
+
+def _relabelled(raw: Raw, rows: Any, columns: Any) -> Raw:
     return raw._replace(
         rows=raw.rows if rows is None else rows,
         columns=raw.columns if columns is None else columns,

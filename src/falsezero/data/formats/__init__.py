@@ -62,7 +62,8 @@ class Format:
         if option in ("row", "column"):
             return f"{opening} row= and column= belong to long tables."
         takers = [each.name for each in known_formats() if option in each.options]
-        return f"{opening} {option}= belongs to {' and '.join(takers)} files."
+        listed = " and ".join([", ".join(takers[:-1]), takers[-1]] if takers[1:] else takers)
+        return f"{opening} {option}= belongs to {listed} files."
 
 
 _REGISTERED: list[Format] = []

@@ -34,7 +34,7 @@ def read_h5ad(path: Path, options: ReadOptions) -> Raw:
     return located(raw.values, raw.rows, raw.columns, path, options.max_gigabytes)
 
 
-def check_hdf5(path: Path, max_gigabytes: float | None = None) -> None:
+def check_hdf5(path: Path, max_gigabytes: float | None = None, kind: str = ".h5ad") -> None:
     """Refuse an HDF5 file that is damaged, asks for too much, or would read other files."""
     if not sys.executable:
         return
@@ -45,7 +45,7 @@ def check_hdf5(path: Path, max_gigabytes: float | None = None) -> None:
         found = json.loads(probe.stdout)
     except (subprocess.SubprocessError, ValueError):
         raise FileReadError(
-            f"{path} is damaged or cut off: it is not a complete .h5ad file."
+            f"{path} is damaged or cut off: it is not a complete {kind} file."
         ) from None
     if found["elsewhere"]:
         raise FileReadError(

@@ -12,6 +12,7 @@ from falsezero.data.checks import Raw
 from falsezero.data.errors import FileReadError
 from falsezero.data.files import located
 from falsezero.data.formats import Format
+from falsezero.data.label_files import with_labels, with_neighbours
 from falsezero.data.layout import ReadOptions
 from falsezero.data.limits import check_size
 
@@ -35,7 +36,8 @@ def read_mtx(path: Path, options: ReadOptions) -> Raw:
         raise FileReadError(
             f"{path}{where} is damaged or cut off: it is not a complete MatrixMarket file."
         ) from None
-    return located(values, None, None, path, options.max_gigabytes)
+    raw = with_neighbours(located(values, None, None, path, options.max_gigabytes), path)
+    return with_labels(raw, options.rows, options.columns)
 
 
 def _open(path: Path) -> Any:
@@ -87,4 +89,10 @@ def _completed(path: Path) -> io.BytesIO:
         return io.BytesIO(file.read() + b"\n")
 
 
-FORMAT = Format("MatrixMarket", (".mtx", ".mtx.gz"), reader=read_mtx, description="a matrix")
+FORMAT = Format(
+    "MatrixMarket",
+    (".mtx", ".mtx.gz"),
+    reader=read_mtx,
+    options=frozenset({"rows", "columns"}),
+    description="a matrix",
+)

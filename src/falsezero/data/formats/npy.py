@@ -11,6 +11,7 @@ import numpy as np
 from falsezero.data.checks import Raw
 from falsezero.data.files import load_whole, located
 from falsezero.data.formats import Format
+from falsezero.data.label_files import with_labels
 from falsezero.data.layout import ReadOptions
 
 
@@ -18,7 +19,8 @@ def read_npy(path: Path, options: ReadOptions) -> Raw:
     """Read one dense array."""
     with open(path, "rb") as file:
         values = load_whole(path, ".npy", lambda: read_whole(file, path.stat().st_size))
-    return located(values, None, None, path, options.max_gigabytes)
+    raw = located(values, None, None, path, options.max_gigabytes)
+    return with_labels(raw, options.rows, options.columns)
 
 
 def read_whole(file: Any, size: int) -> np.ndarray:
@@ -35,4 +37,10 @@ def read_whole(file: Any, size: int) -> np.ndarray:
     return np.lib.format.read_array(file, allow_pickle=False)
 
 
-FORMAT = Format("npy", (".npy",), reader=read_npy, description="a matrix")
+FORMAT = Format(
+    "npy",
+    (".npy",),
+    reader=read_npy,
+    options=frozenset({"rows", "columns"}),
+    description="a matrix",
+)

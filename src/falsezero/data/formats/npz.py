@@ -15,6 +15,7 @@ from falsezero.data.files import load_whole, located
 from falsezero.data.formats import Format
 from falsezero.data.formats.npy import read_whole
 from falsezero.data.indices import check_indices
+from falsezero.data.label_files import with_labels
 from falsezero.data.layout import ReadOptions
 from falsezero.data.limits import check_size
 
@@ -32,7 +33,8 @@ def read_npz(path: Path, options: ReadOptions) -> Raw:
                 raise DataError(f"{path} has no array named 'X'; its arrays: {listed}.")
             values = _member(path, archive, key)
         rows, columns = (_member(path, archive, axis) for axis in ("rows", "columns"))
-    return located(values, rows, columns, path, options.max_gigabytes)
+    raw = located(values, rows, columns, path, options.max_gigabytes)
+    return with_labels(raw, options.rows, options.columns)
 
 
 def open_archive(path: Path, max_gigabytes: float | None = None) -> Any:
@@ -72,4 +74,10 @@ def _array(path: Path, member: str) -> Any:
             return read_whole(file, archive.getinfo(name).file_size)
 
 
-FORMAT = Format("npz", (".npz",), reader=read_npz, description="a matrix")
+FORMAT = Format(
+    "npz",
+    (".npz",),
+    reader=read_npz,
+    options=frozenset({"rows", "columns"}),
+    description="a matrix",
+)

@@ -38,6 +38,11 @@ def arrow_table(
     declared = load_whole(path, "Parquet", lambda: _declared_bytes(pq.ParquetFile(path)))
     check_size(path, declared, max_gigabytes)
     table = load_whole(path, "Parquet", lambda: pq.read_table(path))
+    return without_columns(path, table, drop)
+
+
+def without_columns(path: Path, table: Any, drop: Sequence[str]) -> tuple[Any, str | None]:
+    """An Arrow table without some columns, and the column that pandas stored as index."""
     metadata = table.schema.pandas_metadata or {}
     index = [entry for entry in metadata.get("index_columns", []) if isinstance(entry, str)]
     for name in drop:

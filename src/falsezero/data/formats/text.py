@@ -26,7 +26,7 @@ from falsezero.data.labels import (
 )
 from falsezero.data.layout import ReadOptions
 from falsezero.data.limits import allowed_bytes, check_size
-from falsezero.data.lines import Record, TextFile
+from falsezero.data.lines import Lines, Record, TextFile
 from falsezero.data.pairs import Pairs, pairs_to_raw
 
 __all__ = ["FORMAT", "long_text", "read_text", "wide_text"]
@@ -77,7 +77,7 @@ def read_text(path: Path, options: ReadOptions) -> Raw:
     return wide_text(file, options.index, options.drop)
 
 
-def wide_text(file: TextFile, index: Any = None, drop: Sequence[str] = ()) -> Raw:
+def wide_text(file: Lines, index: Any = None, drop: Sequence[str] = ()) -> Raw:
     """Read a file with one line a row and one field a column."""
     head, records = _header(file)
     kept = [position for position, name in enumerate(head.names) if name not in drop]
@@ -106,7 +106,7 @@ def wide_text(file: TextFile, index: Any = None, drop: Sequence[str] = ()) -> Ra
 class _Wide:
     """A wide file while it is read: its labels, and its cells as a sparse matrix."""
 
-    def __init__(self, file: TextFile, head: _Head, at: int, index: Any, drop: Sequence[str]):
+    def __init__(self, file: Lines, head: _Head, at: int, index: Any, drop: Sequence[str]):
         self.file, self.head, self.at, self.index, self.drop = file, head, at, index, drop
         self.cells = file.cells()
         self.lines = array("q")
@@ -237,7 +237,7 @@ class _Wide:
         )
 
 
-def long_text(file: TextFile, row: str | None, column: str | None, value: str | None) -> Pairs:
+def long_text(file: Lines, row: str | None, column: str | None, value: str | None) -> Pairs:
     """Read a file with one line a pair of row and column, and perhaps a value."""
     head, records = _header(file)
     name = head.source
@@ -294,7 +294,7 @@ def whole_or_text(labels: list[str]) -> NDArray[Any]:
 class _Sparse:
     """Rows of numbers gathered into a csr_array without ever being dense together."""
 
-    def __init__(self, n_columns: int, file: TextFile) -> None:
+    def __init__(self, n_columns: int, file: Lines) -> None:
         self.n_columns, self.file = n_columns, file
         self.allowed = allowed_bytes(file.path, file.max_gigabytes)
         self.indices: list[NDArray[np.intp]] = [np.empty(0, dtype=np.intp)]
@@ -316,7 +316,7 @@ class _Sparse:
         return sp.csr_array((data, indices, np.array(self.indptr)), shape=shape)
 
 
-def _header(file: TextFile) -> tuple[_Head, Iterator[Record]]:
+def _header(file: Lines) -> tuple[_Head, Iterator[Record]]:
     records = file.records()
     head = next(records, None)
     if head is None:

@@ -1,0 +1,105 @@
+"""Spreadsheets of Excel and LibreOffice: one sheet, read like a text file."""
+
+from __future__ import annotations
+
+import zipfile
+from collections.abc import Iterator, Mapping
+from functools import partial
+from io import BytesIO
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from falsezero.data.cells import Cells
+from falsezero.data.checks import Raw
+from falsezero.data.errors import DataError, suggest
+from falsezero.data.files import load_whole
+from falsezero.data.formats import FRAME_OPTIONS, Format
+from falsezero.data.formats.text import long_text, wide_text
+from falsezero.data.layout import ReadOptions
+from falsezero.data.limits import check_size
+from falsezero.data.lines import Record
+from falsezero.data.pairs import pairs_to_raw
+
+
+class Sheet(NamedTuple):
+    """One sheet of a workbook, with what the readers of text files ask of theirs."""
+
+    path: Path
+    lines: list[list[Any]]
+    header: bool
+    skip: int
+    marks: Mapping[str, Any]
+    max_gigabytes: float | None = None
+    cut: str = "the edges of cells"
+
+    def records(self) -> Iterator[Record]:
+        """Walk over the lines that are not blank: line number from 1, and its fields as text."""
+        for number, line in enumerate(self.lines, start=1):
+            fields = [_text(value) for value in line]
+            if number > self.skip and any(field.strip() for field in fields):
+                yield number, fields
+
+    def cells(self) -> Cells:
+        """What the texts of this sheet mean."""
+        return Cells(self.marks)
+
+
+def read_spreadsheet(path: Path, options: ReadOptions) -> Raw:
+    """Read a sheet, wide or long; the first one that is not empty unless `layer` names another."""
+    is_long = options.is_long
+    lines = _lines(path, options)
+    sheet = Sheet(
+        path, lines, options.header or is_long, options.skip, options.marks, options.max_gigabytes
+    )
+    if is_long and options.row is not None and options.column is not None:
+        pairs = long_text(sheet, options.row, options.column, options.value)
+        return pairs_to_raw(pairs, options.duplicates)
+    return wide_text(sheet, options.index, options.drop)
+
+
+def _lines(path: Path, options: ReadOptions) -> list[list[Any]]:
+    try:
+        import python_calamine
+    except ImportError:
+        raise DataError(
+            f"{path} is a spreadsheet, which needs python-calamine: pip install falsezero[excel]."
+        ) from None
+    if zipfile.is_zipfile(path):
+        with zipfile.ZipFile(path) as archive:
+            check_size(path, sum(m.file_size for m in archive.infolist()), options.max_gigabytes)
+    # From its bytes the kind of a workbook is seen, whatever its name says.
+    content = BytesIO(path.read_bytes())
+    book = load_whole(path, "spreadsheet", lambda: python_calamine.load_workbook(content))
+    name = options.layer
+    if name is not None and name not in book.sheet_names:
+        raise DataError(
+            f"{path} has no sheet {name!r} for layer=; "
+            f"{suggest(name, book.sheet_names, 'its sheets')}"
+        )
+    for each in [name] if name is not None else book.sheet_names:
+        lines: list[list[Any]] = load_whole(path, "spreadsheet", partial(_sheet, book, each))
+        if lines:
+            return lines
+    raise DataError(f"{path} is empty.")
+
+
+def _sheet(book: Any, name: str) -> list[list[Any]]:
+    return list(book.get_sheet_by_name(name).to_python(skip_empty_area=False))
+
+
+def _text(value: Any) -> str:
+    """A cell as somebody would type it: 3 for 3.0, 1 for a ticked box."""
+    if isinstance(value, bool):
+        return str(int(value))
+    if isinstance(value, float):
+        return f"{value:.15g}"
+    return str(value)
+
+
+FORMAT = Format(
+    "spreadsheet",
+    (".xlsx", ".xls", ".xlsm", ".xlsb", ".ods"),
+    reader=read_spreadsheet,
+    options=FRAME_OPTIONS | {"marks", "header", "skip", "layer"},
+    description="a spreadsheet",
+)
