@@ -24,7 +24,7 @@ NAMES = {
     "arviz-stats": "arviz_stats",
     "python-calamine": "python_calamine",
 }
-COMES_WITH = {"h5py": "anndata", "distributed": "dask", "cloudpickle": "dask"}
+COMES_WITH = {"h5py": "anndata", "distributed": "dask", "cloudpickle": "dask", "fsspec": "dask"}
 
 
 def imports() -> Iterator[tuple[Path, str, list[str]]]:

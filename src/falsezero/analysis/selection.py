@@ -131,10 +131,9 @@ def select(
     per_candidate = len(outcomes) // len(candidates)
     for i, row in enumerate(rows):
         row["candidate"] = numbers[i]
-        phantoms = [
-            o.get("phantoms") for o in outcomes[i * per_candidate : (i + 1) * per_candidate]
-        ]
-        if None not in phantoms:
+        own = outcomes[i * per_candidate : (i + 1) * per_candidate]
+        phantoms = [outcome["phantoms"] for outcome in own if outcome.get("phantoms") is not None]
+        if phantoms:
             row["phantoms"] = float(np.mean(phantoms))
         row["is_best"] = i == best
     beyond = at_edge(numbers[best], numbers)
