@@ -6,7 +6,7 @@ STAMP := $(VENV)/.installed
 
 OLDEST := .venv-oldest
 
-.PHONY: demo attack test test-oldest lint types docs bench bench-quick clean
+.PHONY: demo attack test test-oldest lint types mutants docs bench bench-quick clean
 
 $(STAMP): pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -38,6 +38,11 @@ lint: $(STAMP)
 
 types: $(STAMP)
 	$(BIN)/mypy
+
+# Small changes to the source that the tests should notice; MUTANTS is how many are tried.
+MUTANTS ?= 40
+mutants: $(STAMP)
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python tools/mutants.py --sample $(MUTANTS)
 
 docs: $(STAMP)
 	$(BIN)/python -m pip install --quiet --editable '.[docs]'

@@ -214,9 +214,9 @@ def test_a_table_in_files_is_read_a_block_at_a_time(tmp_path, monkeypatch):
     held, most = set(), 0
     original = shards._read
 
-    def read(*args):
+    def read(*args, **options):
         nonlocal most
-        block = original(*args)
+        block = original(*args, **options)
         held.add(id(block))
         most = max(most, len(held))
         weakref.finalize(block, held.discard, id(block))
@@ -228,3 +228,14 @@ def test_a_table_in_files_is_read_a_block_at_a_time(tmp_path, monkeypatch):
     assert [(r["row"], r["column"]) for r in found.to_rows()] == [
         (r["row"], r["column"]) for r in whole.to_rows()
     ]
+
+
+def test_a_cell_at_the_limit_is_listed(case):
+    _, spoilt, model = case
+    for ask in (fz.false_absences, fz.false_presences):
+        every = ask(model, spoilt, min_probability=0.0, n=40)["probability"]
+        limit = float(every[len(every) // 2])
+        found = ask(model, spoilt, min_probability=limit)["probability"]
+        assert found.min() == limit
+        above = ask(model, spoilt, min_probability=np.nextafter(limit, 1))["probability"]
+        assert len(above) < len(found)

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 import falsezero as fz
-from falsezero.analysis.ordering import order_by_component, ternary_coordinates
+from falsezero.analysis.ordering import by_strongest, order_by_component, ternary_coordinates
 from falsezero.datasets import DatasetNotFoundError, load_monks
 
 
@@ -105,3 +105,15 @@ def test_monks_fall_into_their_groups():
     permutations = [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]]
     assert max(agree[range(3), p].sum() for p in permutations) >= 16
     assert ternary_coordinates(fitted.row_weights_).shape == (18, 2)
+
+
+def test_removed_components_have_no_rows_and_columns():
+    weights = np.array([[0.6, 0.4, 0.0], [0.1, 0.2, 0.7], [0.2, 0.3, 0.5]])
+    components = np.array([[0.9, 0.1], [0.3, 0.2], [0.2, 0.8]])
+    rows, columns, row_groups, column_groups = by_strongest(weights, components, np.ones(3))
+    assert (rows.tolist(), row_groups.tolist()) == ([0, 1, 2], [0, 2, 2])
+    assert (columns.tolist(), column_groups.tolist()) == ([0, 1], [0, 2])
+    kept = by_strongest(weights, components, np.array([0.0, 1.0, 0.5]))
+    assert (kept[0].tolist(), kept[2].tolist()) == ([0, 2, 1], [1, 1, 2])
+    # Weights are scaled by a part that is kept, columns are not: they are where they are frequent.
+    assert (kept[1].tolist(), kept[3].tolist()) == ([0, 1], [1, 2])

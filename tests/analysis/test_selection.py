@@ -1,25 +1,13 @@
 import json
-import tracemalloc
 
 import numpy as np
 import pytest
-from scipy import sparse
-from scipy.stats import wilcoxon
 from sklearn.model_selection import GridSearchCV
 
 import falsezero as fz
-from falsezero.analysis import heldout
-from falsezero.analysis.heldout import (
-    FLOOR,
-    cell_log_probability,
-    hide_cells,
-    score_cells,
-    score_rows,
-    split_rows,
-)
 from falsezero.analysis.memory import Memory
 from falsezero.analysis.plan import Task
-from falsezero.analysis.protocol import planned
+from falsezero.analysis.selection import too_many
 
 
 @pytest.fixture(scope="module")
@@ -33,47 +21,6 @@ def blocks_table(seed=0):
     group = rng.integers(2, size=150)
     centres = np.kron(np.eye(2), np.ones(10)) * 0.8 + 0.1
     return (rng.random((150, 20)) < centres[group]).astype(float)
-
-
-def test_every_observed_cell_is_hidden_once():
-    X = np.array([[1.0, np.nan, 0], [0, 1, 1], [np.nan, 0, 1], [1, 1, 0]])
-    table = fz.Table(X)
-    seen = np.zeros(X.shape)
-    for fold in (hide_cells(table, n_splits=3, seed=0, part=i) for i in range(3)):
-        seen[fold.rows, fold.columns] += 1
-        np.testing.assert_array_equal(X[fold.rows, fold.columns], fold.values)
-        hidden = fold.table.to_numpy()
-        assert np.isnan(hidden[fold.rows, fold.columns]).all()
-        rest = np.ones(X.shape, bool)
-        rest[fold.rows, fold.columns] = False
-        np.testing.assert_array_equal(hidden[rest], X[rest])
-    np.testing.assert_array_equal(seen, ~np.isnan(X))
-
-
-def test_a_large_table_stays_sparse(monkeypatch):
-    monkeypatch.setattr(heldout, "MOST_HIDDEN", 50_000)
-    monkeypatch.setattr(heldout, "AT_A_TIME", 50_000)
-    table = fz.Table(sparse.random_array((4000, 2000), density=0.002, rng=0) != 0)
-    model = fz.AspectBernoulli(2, max_iter=2, tol=1.0, random_state=0).fit(table)
-    dense = 8 * table.shape[0] * table.shape[1]
-    # Compiled once before memory is watched: the compiler needs some of its own.
-    score_cells(model, hide_cells(table, 4, seed=0, part=0), binary=True)
-    tracemalloc.start()
-    hidden = [hide_cells(table, 4, seed=0, part=i) for i in range(4)]
-    total, count = score_cells(model, hidden[0], binary=True)
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    assert peak < dense / 4
-    cells = np.concatenate([part.rows * 2000 + part.columns for part in hidden])
-    assert 49_000 < len(np.unique(cells)) == len(cells) <= 50_000
-    values = np.concatenate([part.values for part in hidden])
-    np.testing.assert_array_equal(values, table.to_numpy().ravel()[cells])
-    assert values.mean() == pytest.approx(0.002, rel=0.3)
-    p = np.clip(model.reconstruct(hidden[0].table).to_numpy(), FLOOR, 1 - FLOOR)
-    p = p[hidden[0].rows, hidden[0].columns]
-    expected = np.where(hidden[0].values > 0, np.log(p), np.log1p(-p))
-    assert total.sum() == pytest.approx(expected.sum())
-    assert count.sum() == len(p)
 
 
 def test_a_model_that_needs_every_cell_is_sent_to_rows():
@@ -97,47 +44,6 @@ def test_what_is_no_model_and_no_number(table):
 def test_more_components_than_the_table_can_tell_apart(table):
     with pytest.warns(UserWarning, match="17 components are more than a table of 120 × 16 cells"):
         fz.select(fz.AspectBernoulli(max_iter=2), table, [2, 17], "aic", random_state=0)
-
-
-def test_cells_score_is_the_mean_log_probability_of_hidden_cells(table):
-    hidden = hide_cells(table, 4, seed=3, part=1)
-    model = fz.AspectBernoulli(2, random_state=0, tol=1e-5)
-    total, count = score_cells(model, hidden, binary=True)
-    p = np.clip(model.reconstruct(hidden.table).to_numpy(), FLOOR, 1 - FLOOR)
-    X = table.to_numpy()
-    expected = 0.0
-    for n, t in zip(hidden.rows, hidden.columns, strict=True):
-        expected += np.log(p[n, t] if X[n, t] else 1 - p[n, t])
-    assert total.sum() == pytest.approx(expected)
-    assert count.sum() == len(hidden.values)
-
-
-def test_a_hidden_cell_does_not_speak_for_itself():
-    X = blocks_table()
-    hidden = hide_cells(fz.Table(X), 5, seed=0, part=0)
-    flipped = X.copy()
-    flipped[hidden.rows, hidden.columns] = 1 - flipped[hidden.rows, hidden.columns]
-    other = hide_cells(fz.Table(flipped), 5, seed=0, part=0)
-    a, b = (fz.BernoulliMixture(2, random_state=0).fit(h.table) for h in (hidden, other))
-    np.testing.assert_array_equal(
-        a.reconstruct(hidden.table).to_numpy(), b.reconstruct(other.table).to_numpy()
-    )
-
-
-def test_counts_are_scored_as_poisson():
-    probability = cell_log_probability(np.full(60, 2.5), np.arange(60.0), binary=False)
-    assert np.exp(probability).sum() == pytest.approx(1.0)
-
-
-def test_rows_score_is_score_samples_of_rows_left_out(table):
-    parts = split_rows(table, 4, seed=0)
-    model = fz.BernoulliMixture(2, random_state=0)
-    total, count = score_rows(model, table, parts[2])
-    train, test = parts[2]
-    again = fz.BernoulliMixture(2, random_state=0).fit(table.to_numpy()[train])
-    np.testing.assert_allclose(total[test], again.score_samples(table.to_numpy()[test]))
-    assert count.sum() == len(test)
-    assert (total[train] == 0).all()
 
 
 @pytest.mark.parametrize("criterion", ["cells", "rows", "aic", "bic"])
@@ -242,42 +148,6 @@ def test_progress_is_told_on_standard_error(table, capsys):
     assert "[2/2] 2 components: bic" in said.err
 
 
-@pytest.mark.parametrize("criterion", ["cells", "rows"])
-def test_compare_finds_the_better_model(criterion):
-    X = blocks_table()
-    models = {"groups": fz.BernoulliMixture(2, n_init=3), "one group": fz.BernoulliMixture(1)}
-    found = fz.compare(models, X, criterion, random_state=0)
-    assert found.best == "groups"
-    assert found.p_value < 1e-6
-    assert found.table["model"].tolist() == ["groups", "one group"]
-    assert "signed-rank p =" in repr(found)
-    ranked = fz.compare(models, X, criterion, random_state=0, test="rank-sum")
-    assert 0.001 < ranked.p_value < 0.05
-
-
-def test_compare_pairs_rows(table):
-    models = [fz.BernoulliMixture(2), fz.AspectBernoulli(2, tol=1e-5)]
-    found = fz.compare(models, table, "rows", n_splits=3, random_state=0)
-    assert list(found.scores) == ["BernoulliMixture(2)", "AspectBernoulli(2)"]
-    plan, _ = planned(table, models, "rows", 3, 0, None)
-    parts = split_rows(table, 3, plan.entropy)
-    totals = [
-        sum(score_rows(plan._seeded(c, f), table, parts[f])[0] for f in range(3)) for c in (0, 1)
-    ]
-    differences = totals[0] - totals[1]
-    assert found.p_value == pytest.approx(wilcoxon(differences).pvalue)
-
-
-def test_compare_names_equal_models_apart(table):
-    models = [fz.BernoulliMixture(2), fz.BernoulliMixture(2, prior=1.0)]
-    found = fz.compare(models, table, "bic", random_state=0)
-    assert sorted(found.table["model"].tolist()) == [
-        "BernoulliMixture(2)",
-        "BernoulliMixture(2) #2",
-    ]
-    assert np.isnan(found.p_value)
-
-
 def test_a_best_number_at_the_edge_is_said(recwarn):
     choice = fz.select(fz.BernoulliMixture(n_init=2), blocks_table(), (1, 2), random_state=0)
     assert choice.best == 2
@@ -297,3 +167,16 @@ def test_one_component_is_tried_and_phantoms_are_counted(recwarn):
     assert choice.table["phantoms"].shape == (3,)
     assert not [w for w in recwarn if "was tried" in str(w.message)]
     assert "<table>" in choice._repr_html_()
+
+
+def test_as_many_components_as_columns_are_not_too_many():
+    assert too_many(4, (4, 9)) == ""
+    assert too_many(5, (4, 9)).startswith("5 components are more than a table of 4 × 9 cells")
+    assert too_many(5, (9, 4)) != ""
+
+
+def test_standard_errors_are_those_of_a_mean(table):
+    choice = fz.select(fz.BernoulliMixture(), table, [2, 3], "rows", n_splits=3, random_state=0)
+    for scores, row in zip(choice.scores, choice.table.to_rows(), strict=True):
+        assert row["standard_error"] == pytest.approx(np.std(scores, ddof=1) / np.sqrt(3))
+        assert row["rows"] == pytest.approx(np.mean(scores))
