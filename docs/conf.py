@@ -19,6 +19,7 @@ extensions = [
     "sphinx.ext.autosummary",
     "numpydoc",
     "cli_help",
+    "paper_items",
     "matplotlib.sphinxext.plot_directive",
     "mathml",
 ]

@@ -304,6 +304,24 @@ def test_topics_of_a_table_name_its_rows_too(run: Any, finds: Path, tmp_path: Pa
         assert genera == sites
 
 
+def test_topics_follow_links_between_rows(run: Any, finds: Path, tmp_path: Path) -> None:
+    pytest.importorskip("networkx")
+    path, links = tmp_path / "model.fz", tmp_path / "links.csv"
+    options = ("--model", "discrete-pca", "-k", 2, "--restarts", 1, "--seed", 1)
+    assert run("fit", finds, "-o", path, *LONG, *options).code == 0
+    # Everybody links to one site of each half, and to a site that the table does not have.
+    lines = [f"site {i},site {h}" for i in range(120) for h in (7, 100) if i != h]
+    links.write_text("citing,cited\nsite 1,elsewhere\n" + "\n".join(lines))
+    ends = ("--link-from", "citing", "--link-to", "cited")
+    rows = json.loads(run("topics", path, finds, *LONG, "--links", links, *ends, "--json").out)
+    assert {row["linked"].split(", ")[0] for row in rows} == {"site 7", "site 100"}
+    assert run("topics", path, "--links", links).code == 2
+    links.write_text("citing,cited\nhere,there\n")
+    outcome = run("topics", path, finds, *LONG, "--links", links, *ends)
+    assert outcome.code == 1
+    assert "names no link between two rows" in outcome.err
+
+
 def test_results_go_to_files_by_extension(
     run: Any, finds: Path, fitted: Path, tmp_path: Path
 ) -> None:

@@ -112,3 +112,42 @@ def test_a_set_of_authors_has_the_same_bits_in_every_order():
     # Two orders of two authors, and a length of 2 in (1 + 1) of (2 + 5) cases.
     expected = -np.log2(2 * (1 / 4) ** 2 * 2 / 7)
     np.testing.assert_allclose(_score("PLSA", Uniform(), train, test), expected)
+
+
+def test_akaike_takes_the_best_start_of_every_order():
+    from falsezero.datasets import make_aspect_bernoulli
+    from falsezero.experiments.aspect_bernoulli.choice import akaike
+
+    table = make_aspect_bernoulli(80, 20, 2, concentration=0.1, random_state=0).table
+    report = Report("orders", "", quick=True)
+    chosen = akaike(report, "Figure 3", "toys", table, (1, 2, 3), 2)
+    assert report.claims["verdict"].tolist() == ["holds"]
+    assert chosen == 2
+
+
+def test_sentences_of_the_slides_are_read_off_the_curves():
+    from falsezero.experiments.discrete_pca.algorithms import ALGORITHMS, Curve, facts_of
+
+    curves = dict.fromkeys(ALGORITHMS, Curve([1.0, 2.0, 3.0], [900.0, 800.0, 800.0]))
+    curves["mean field"] = Curve([1.0, 2.0, 3.0], [850.0, 850.0, 860.0])
+    curves["direct Gibbs"] = Curve([1.0, 2.0, 3.0], [950.0, 900.0, 820.0])
+    facts = facts_of(curves)
+    assert facts == (True, False, True, True, True)
+    curves["mean field, inner loop"] = Curve([1.0], [870.0])
+    curves["direct Gibbs"] = Curve([1.0, 2.0, 3.0], [700.0, 700.0, 700.0])
+    curves["Rao-Blackwellised Gibbs"] = Curve([0.5, 3.0], [800.0, 790.0])
+    assert facts_of(curves) == (False, True, False, True, True)
+
+
+def test_weighted_cosine_of_a_perfect_match_is_one():
+    from falsezero.experiments.noisy_or.citations import _weighted_cosines
+
+    class Fit:
+        components_ = np.eye(4)[[2, 0, 1]]
+        priors_ = np.array([0.5, 0.2, 0.1])
+
+    at, value = _weighted_cosines([Fit()], np.eye(4)[:3])
+    assert at.tolist() == [1, 2, 3]
+    np.testing.assert_allclose(value, 1.0)
+    _, half = _weighted_cosines([Fit()], np.array([[0, 0, 1.0, 1.0]]))
+    np.testing.assert_allclose(half, np.sqrt(0.5))

@@ -349,7 +349,7 @@ def test_matrices_frame_regions_and_curves_can_be_dots():
     display = plot.MatricesDisplay({"a": np.eye(4), "b": np.ones((4, 4))}, "column", "row")
     display.plot(regions=[(0, 2, 1, 3)])
     assert [len(panel.lines) for panel in display.axes_.flat] == [1, 1]
-    assert display.axes_.flat[0].lines[0].get_xdata().tolist() == [1, 3, 3, 1, 1]
+    assert display.axes_.flat[0].lines[0].get_xdata().tolist() == [1.5, 3.5, 3.5, 1.5, 1.5]
     curves = {"dots": ([1, 2], [1, 2]), "line": ([1, 2], [2, 1])}
     drawn = plot.CurvesDisplay(curves).plot(dots=["dots"]).ax_.lines
     assert [line.get_linestyle() for line in drawn] == ["None", "-"]

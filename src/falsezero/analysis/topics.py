@@ -18,7 +18,7 @@ from falsezero.data.table import Table
 from falsezero.data.tidy import Tidy
 from falsezero.data.validate import check_table, labels_of
 
-__all__ = ["best_rows", "distinctive_words", "page_rank", "top_words"]
+__all__ = ["best_rows", "distinctive_words", "linked_rows", "page_rank", "top_words"]
 
 
 def _columns(model: Any, feature_names: Any = None) -> np.ndarray:
@@ -221,3 +221,59 @@ def page_rank(model: Any, table: Any, links: Any, damping: float = 0.85) -> np.n
         rank = nx.pagerank(graph, alpha=damping, personalization=start, dangling=start)
         ranks[:, k] = [rank[i] for i in range(len(share))]
     return ranks
+
+
+def linked_rows(model: Any, table: Any, links: Table, n: int = 10) -> Tidy:
+    """The rows that matter most to each component, by topic and links (`page_rank`).
+
+    Parameters
+    ----------
+    model : fitted model
+    table : Table
+        Rows that link to each other; their labels are what `links` names.
+    links : Table
+        A one where the row with this row label links to the row with this column label. Links
+        from or to rows that `table` does not have are left out.
+    n : int, default=10
+        Rows of each component.
+
+    Returns
+    -------
+    Tidy
+        Columns component, rank, row, page_rank.
+
+    Examples
+    --------
+    >>> from falsezero import PLSA
+    >>> table = Table([[3, 0], [2, 0], [0, 4]], rows=["a", "b", "c"])
+    >>> links = Table([[1.0], [1.0]], rows=["a", "c"], columns=["b"])
+    >>> best = linked_rows(PLSA(2, random_state=0).fit(table), table, links, n=1)
+    >>> sorted(best["row"].tolist())
+    ['b', 'c']
+    """
+    labels = labels_of(model, table)[0]
+    ranks = page_rank(model, table, _between_rows(links, labels))
+    found = []
+    for k, column in enumerate(ranks.T):
+        for rank, i in enumerate(np.argsort(-column, kind="stable")[:n]):
+            row = {"component": k, "rank": rank + 1, "row": labels[i]}
+            found.append({**row, "page_rank": float(column[i])})
+    return Tidy.from_rows(found, ["component", "rank", "row", "page_rank"])
+
+
+def _between_rows(links: Table, labels: np.ndarray) -> sparse.csr_array:
+    """Links by label as a square array over the rows of a table."""
+    place = {label: i for i, label in enumerate(labels.tolist())}
+    cells = sparse.coo_array(links.values)
+    source, target = (
+        np.array([place.get(label, -1) for label in side.tolist()], dtype=int)[of]
+        for side, of in ((links.rows, cells.row), (links.columns, cells.col))
+    )
+    known = (source >= 0) & (target >= 0) & (cells.data > 0)
+    if not known.any():
+        raise ValueError(
+            "links= names no link between two rows of the table: the labels of its rows and "
+            "columns have to be row labels of the table."
+        )
+    shape = (len(labels), len(labels))
+    return sparse.csr_array((np.ones(known.sum()), (source[known], target[known])), shape)

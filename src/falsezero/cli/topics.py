@@ -16,12 +16,22 @@ from falsezero.cli._table import read_for, table_options
 @model_argument
 @click.argument("table", required=False, metavar="[TABLE]")
 @click.option("--top", type=Whole(min=1), default=10, show_default=True, metavar="N")
+@click.option(
+    "--links",
+    metavar="FILE",
+    help="Links between rows of TABLE, with a column for each end (--link-from, --link-to).",
+)
+@click.option("--link-from", default="from", show_default=True, metavar="NAME")
+@click.option("--link-to", default="to", show_default=True, metavar="NAME")
 @output_options
 @table_options
 def command(
     model: str,
     table: str | None,
     top: int,
+    links: str | None,
+    link_from: str,
+    link_to: str,
     output: str | None,
     force: bool,
     as_json: bool,
@@ -31,20 +41,28 @@ def command(
 
     They are the words of a topic or the members of a community. One line a component, numbered as
     in `falsezero info`, heaviest first. With TABLE, also the columns that tell the component from
-    the others (by Bayes factor), and the rows that are most about it.
+    the others (by Bayes factor), and the rows that are most about it. With --links, also the rows
+    that somebody reaches who follows links on the topic (topic-specific PageRank).
 
     \b
     falsezero topics reviews.fz reviews.npz --top 12
+    falsezero topics papers.fz papers.csv --links citations.csv --link-from citing --link-to cited
     """
     import falsezero as fz
 
+    if links is not None and table is None:
+        raise click.UsageError("--links needs TABLE: links are between its rows.")
     target = Target(output, force, as_json)
     fitted = fz.load(model)
     components = describe(fitted, top)["components"]
     for part in components:
         part["strongest"] = ", ".join(member["column"] for member in part["strongest"])
     if table is not None:
-        _add_from_table(components, fitted, read_for(fitted, table, layout), top)
+        known_rows = read_for(fitted, table, layout)
+        _add_from_table(components, fitted, known_rows, top)
+        if links is not None:
+            edges = fz.read(links, row=link_from, column=link_to)
+            _add_from_links(components, fitted, known_rows, edges, top)
     components.sort(key=lambda part: -(part["weight"] or 0))
     known = [name for name in components[0] if components[0][name] is not None]
     target.write_findings(fz.Tidy.from_rows(components, known))
@@ -57,3 +75,16 @@ def _add_from_table(components: list[dict[str, Any]], model: Any, table: Any, to
     for k, part in enumerate(components):
         for name, found, label in (("distinctive", words, "word"), ("rows", rows, "row")):
             part[name] = ", ".join(map(str, found[label][found["component"] == k]))
+
+
+def _add_from_links(
+    components: list[dict[str, Any]], model: Any, table: Any, links: Any, top: int
+) -> None:
+    from falsezero.analysis.topics import linked_rows
+
+    try:
+        found = linked_rows(model, table, links, top)
+    except (ImportError, ValueError) as error:
+        raise click.ClickException(str(error)) from None
+    for k, part in enumerate(components):
+        part["linked"] = ", ".join(map(str, found["row"][found["component"] == k]))

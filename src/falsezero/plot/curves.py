@@ -46,10 +46,18 @@ class CurvesDisplay(Display):
             style["ls"] = "none" if name in dots else "-"
             ax.errorbar(x, y, *error, label=name, capsize=3, lw=1.4, **style)
         ax.set(xlabel=self.x_label, ylabel=self.y_label)
+        if all(_are_whole(curve[0]) for curve in self.curves.values()):
+            ax.xaxis.get_major_locator().set_params(integer=True)
         ax.spines[["top", "right"]].set_visible(False)
         if len(self.curves) > 1:
             ax.legend(fontsize=8, frameon=False, **(outside(len(self.curves)) if crowd else {}))
         return self
+
+
+def _are_whole(values: Any) -> bool:
+    """Whether all numbers are integers, such as numbers of components."""
+    numbers = np.asarray(values, dtype=float)
+    return bool((numbers == np.round(numbers)).all())
 
 
 class GroupedBarsDisplay(Display):

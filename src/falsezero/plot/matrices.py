@@ -11,7 +11,7 @@ from falsezero.plot._canvas import COLOURS, INK, Display
 
 __all__ = ["MatricesDisplay"]
 
-Region = tuple[float, float, float, float]
+Region = tuple[int, int, int, int]
 
 
 class MatricesDisplay(Display):
@@ -44,18 +44,25 @@ class MatricesDisplay(Display):
         self.limits = limits
 
     def plot(self, ax: Any = None, regions: Sequence[Region] = ()) -> MatricesDisplay:
-        """Draw every matrix; `regions` are (first row, last row, first column, last column)."""
+        """Draw every matrix, rows and columns counted from 1.
+
+        `regions` are framed: (first row, row after the last, first column, column after the last)
+        as indices from 0.
+        """
         count = len(self.matrices)
         panels = self._begin_panels(ax, 1, count, (4.4 * count, 4.0))
         for panel, (title, matrix) in zip(panels.flat, self.matrices.items(), strict=True):
             low, high = self.limits or (float(matrix.min()), float(matrix.max()))
+            n_rows, n_columns = matrix.shape
+            edges = (0.5, n_columns + 0.5, n_rows + 0.5, 0.5)
             panel.imshow(
-                matrix, cmap=INK, vmin=low, vmax=high, aspect="auto", interpolation="nearest"
-            )
+                matrix, cmap=INK, vmin=low, vmax=high, aspect="auto", interpolation="nearest",
+                extent=edges,
+            )  # fmt: skip
             panel.set(xlabel=self.x_label, ylabel=self.y_label)
             panel.set_title(title, fontsize=9)
             for i, (top, bottom, left, right) in enumerate(regions):
                 corners = ([left, right, right, left, left], [top, top, bottom, bottom, top])
                 colour = COLOURS[i % len(COLOURS)]
-                panel.plot(*corners, color=colour, lw=1.2)
+                panel.plot(*(np.add(side, 0.5) for side in corners), color=colour, lw=1.2)
         return self

@@ -66,7 +66,7 @@ def _picture(report: Report, table: np.ndarray, model: Any) -> None:
 
 def _regions(
     u: np.ndarray, v: np.ndarray, w: np.ndarray, n_pairs: int = 6
-) -> list[tuple[float, float, float, float]]:
+) -> list[tuple[int, int, int, int]]:
     """The largest contiguous block of each of the strongest pairs of learnt features."""
     strongest = np.argsort(-np.abs(w[1:, 1:]), axis=None)[:n_pairs]
     pairs = zip(*np.unravel_index(strongest, w[1:, 1:].shape), strict=True)
@@ -74,7 +74,7 @@ def _regions(
     for k, m in pairs:
         top, bottom = _longest_run(u[:, 1 + k])
         left, right = _longest_run(v[:, 1 + m])
-        found.append((top - 0.5, bottom - 0.5, left - 0.5, right - 0.5))
+        found.append((top, bottom, left, right))
     return found
 
 

@@ -16,8 +16,9 @@ ITEMS = (
          untested="all three are fitted and tested as models; categorical cells are not offered: "
          "the paper names them and gives no model of them"),
     Item("Section 2, priors", "section 2", "Beta priors with beta, W with a prior mean",
-         untested="beta is 1 in all experiments of the paper and here; a prior mean W of zero "
-         "is all that its experiments use"),
+         untested="beta is 1 in all experiments of the paper and here; a prior mean of W, a "
+         "global weight and noise that differs between cells stand in its formulas, and no "
+         "experiment uses them"),
     Item("Section 3.3, moves", "section 3.3", "split-merge moves make mixing faster",
          doubt="our reading: chains that start from the prior are short, and a proposal costs "
          "as much as a sweep of a small table"),

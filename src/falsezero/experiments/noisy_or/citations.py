@@ -87,7 +87,8 @@ def communities(report: Report) -> None:
         f"A school counts as found where some component has a cosine of {PURE} with its list of "
         f"authors, as half found from {MEDIOCRE}; the paper left this to a judge's eye. The lists "
         "are ours, drawn up after a first look at noisy-or's sources, which they may favour. "
-        "Papers written together are a judge without favour: they took no part in the fits."
+        "Papers written together are a judge without favour: they took no part in the fits. LDA "
+        "has alpha = 1 as in the paper's Figure 13, and random starts."
     )
     table = load_statisticians().table
     runs, orders = 4 if report.quick else 20, (5, 10)
