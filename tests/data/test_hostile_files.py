@@ -220,3 +220,12 @@ def test_a_matrix_market_file_may_end_without_an_end_of_line(tmp_path):
     path = tmp_path / "t.mtx"
     path.write_text("%%MatrixMarket matrix coordinate real general\n3 3 2\n1 1 1\n2 2 1")
     assert fz.read(path).n_ones == 2
+
+
+def test_parquet_with_spoilt_metadata_is_refused(tmp_path):
+    pytest.importorskip("pyarrow")
+    path = tmp_path / "t.parquet"
+    pd.DataFrame({"a": [1, 0]}, ["x", "y"]).to_parquet(path)
+    path.write_bytes(path.read_bytes().replace(b'"index_columns"', b'"index_col\xff\xfes"'))
+    with pytest.raises(FileReadError, match="damaged or cut off"):
+        fz.read(path)

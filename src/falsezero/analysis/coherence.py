@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from falsezero.analysis.topics import observed_counts
+from falsezero.data.numbers import checked_count
 from falsezero.data.tidy import Tidy
 
 __all__ = ["COHERENCE_MEASURES", "coherence"]
@@ -49,6 +50,7 @@ def coherence(model: Any, table: Any, *, measure: str = "npmi", n: int = 10) -> 
             0          1
             1          1
     """
+    n = checked_count(n, "n", least=1)
     if measure not in COHERENCE_MEASURES:
         known = ", ".join(COHERENCE_MEASURES)
         raise ValueError(f"measure={measure!r} is not known; choose one of {known}.")

@@ -14,6 +14,7 @@ import numpy as np
 from scipy import sparse
 from scipy.special import xlogy
 
+from falsezero.data.numbers import checked_count
 from falsezero.data.table import Table
 from falsezero.data.tidy import Tidy
 from falsezero.data.validate import check_table, labels_of
@@ -84,6 +85,7 @@ def top_words(model: Any, n: int = 10, *, feature_names: Any = None) -> Tidy:
     >>> sorted(words["word"].tolist())
     ['bone', 'vote']
     """
+    n = checked_count(n, "n")
     names, found = _columns(model, feature_names), []
     for k, theta in enumerate(model.components_):
         for group, inside in model._column_groups().items():
@@ -114,6 +116,7 @@ def distinctive_words(model: Any, table: Any, n: int = 10, *, feature_names: Any
     Tidy
         Columns component, rank, word, log_bayes_factor, probability.
     """
+    n = checked_count(n, "n")
     tokens = _tokens_by_component(model, table)
     names, found = _columns(model, feature_names), []
     total = tokens.sum(axis=1)
@@ -172,6 +175,7 @@ def best_rows(model: Any, table: Any, n: int = 10) -> Tidy:
 
     Rows are ranked by the expected number of tokens beyond those that the average row would have.
     """
+    n = checked_count(n, "n")
     share, labels = _shares(model, table), labels_of(model, table)[0]
     length = np.asarray(observed_counts(model, table).sum(axis=1), dtype=float)
     excess = (share - share.mean(axis=0)) * np.sqrt(np.maximum(length, 1.0))[:, None]

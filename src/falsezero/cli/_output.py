@@ -133,7 +133,7 @@ class Target:
 
     def _write(self, text: str) -> None:
         if self.path is None:
-            click.echo(text.encode("utf-8", "replace"), nl=False)
+            click.echo(text.encode("utf-8", "replace").decode(), nl=False)
             return
         from falsezero.data.output import write_text
 

@@ -43,6 +43,8 @@ def binarized(values: Any, threshold: float) -> Any:
     >>> binarized(sparse.csr_array([[0, -2, 3]]), -1)
     array([[1., 0., 1.]])
     """
+    if not np.isfinite(threshold):
+        raise ValueError(f"binarize={threshold} is no threshold; give a number, as in binarize=0.")
     if not sparse.issparse(values):
         ones = (values > threshold).astype(np.result_type(values.dtype, np.float32))
         return np.where(np.isnan(values), np.nan, ones).astype(ones.dtype, copy=False)

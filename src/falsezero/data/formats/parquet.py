@@ -43,13 +43,19 @@ def arrow_table(
 
 def without_columns(path: Path, table: Any, drop: Sequence[str]) -> tuple[Any, str | None]:
     """An Arrow table without some columns, and the column that pandas stored as index."""
-    metadata = table.schema.pandas_metadata or {}
-    index = [entry for entry in metadata.get("index_columns", []) if isinstance(entry, str)]
+    index = load_whole(path, "Arrow", lambda: _stored_index(table))
     for name in drop:
         if name not in table.column_names:
             remedy = suggest(name, table.column_names, "its columns")
             raise DataError(f"{path} has no column {quote(name)} to drop; {remedy}")
-    return table.drop_columns(list(drop)), index[0] if len(index) == 1 else None
+    return table.drop_columns(list(drop)), index
+
+
+def _stored_index(table: Any) -> str | None:
+    """The column that pandas stored as index, where it is one of the file's."""
+    metadata = table.schema.pandas_metadata or {}
+    named = [entry for entry in metadata.get("index_columns", []) if isinstance(entry, str)]
+    return named[0] if len(named) == 1 else None
 
 
 def _declared_bytes(file: Any) -> int:

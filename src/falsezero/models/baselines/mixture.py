@@ -126,7 +126,9 @@ class MixtureModel(InformationCriteria, OptimisedModel):
         """
         blocks = self._blocks(X, reset=False)
         steps, state = self._steps(blocks), self._state(blocks)
-        return np.concatenate([by_bayes(steps.log_joint(b, state))[1].ravel() for b in blocks])
+        scores = [by_bayes(steps.log_joint(b, state))[1].ravel() for b in blocks]
+        # No probability is above one; sums in single precision may be.
+        return np.minimum(np.concatenate(scores), 0)
 
     def bic(self) -> float:
         """Schwarz's criterion of the fit, -2 L + P log(rows); smaller is better.

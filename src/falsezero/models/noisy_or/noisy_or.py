@@ -251,7 +251,8 @@ class NoisyOr(OptimisedModel):
     def score_samples(self, X: Any) -> np.ndarray:
         """Lower bound on the log likelihood of each row; cells not observed are left out."""
         blocks = self._blocks(X, reset=False)
-        return np.concatenate([part.bound for part in self._settled(blocks)])
+        # A bound on a probability is never above one; rounding may put it there.
+        return np.minimum(np.concatenate([part.bound for part in self._settled(blocks)]), 0)
 
     def log_likelihood(
         self, X: Any, method: str = "auto", n_draws: int = 1000, random_state: Any = None
@@ -301,6 +302,7 @@ class NoisyOr(OptimisedModel):
     def communities(self, n: int = 8) -> Tidy:
         """The strongest members of each active source with its prior: one row a member."""
         check_is_fitted(self)
+        n = checked_count(n, "n")
         names = getattr(self, "feature_names_in_", np.arange(self.n_features_in_))
         rows = [
             {"source": k, "prior": self.priors_[k], "column": names[j], "loading": loading[j]}
