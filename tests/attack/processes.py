@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -114,19 +115,25 @@ def fill_disk(seed: int, folder: Path) -> None:
 
 
 _COMPILE = """
+import warnings
 import numpy as np
-from falsezero.kernels.row_newton import __name__ as name
-import falsezero as fz, warnings
+import falsezero as fz
 warnings.simplefilter("ignore")
 X = (np.random.default_rng(0).random((30, 8)) < 0.3).astype(float)
-print(fz.BernoulliMixture(2, max_iter=5, random_state=0).fit(X).objective_.hex())
+print(fz.LogisticPCA(2, max_iter=5, random_state=0).fit(X).objective_.hex())
 """
 
 
 def damage_cache(seed: int, folder: Path) -> None:
     """Spoil the files of compiled code: the same answer, compiled anew."""
     rng = random.Random(seed)
-    environment = {**os.environ, "NUMBA_CACHE_DIR": str(folder / "cache")}
+    package = folder / "package" / "falsezero"
+    if not package.exists():
+        # A copy has no compiled code beside it yet.
+        ours = shutil.ignore_patterns("__pycache__")
+        shutil.copytree(Path(fz.__file__).parent, package, ignore=ours)
+    places = {"PYTHONPATH": str(package.parent), "XDG_CACHE_HOME": str(folder / "home")}
+    environment = {**os.environ, **places, "NUMBA_CACHE_DIR": str(folder / "cache")}
     (folder / "cache").mkdir(exist_ok=True)
 
     def run() -> str:
@@ -138,6 +145,7 @@ def damage_cache(seed: int, folder: Path) -> None:
 
     sound = run()
     files = sorted(path for path in (folder / "cache").rglob("*") if path.is_file())
+    assert files, "nothing was cached"
     for path in rng.sample(files, max(1, len(files) // 2)):
         data = path.read_bytes()
         at = rng.randrange(len(data) or 1)

@@ -67,3 +67,11 @@ def test_no_list_has_less_than_nothing():
     for ask in asked:
         with pytest.raises(ValueError, match="n=-1"):
             ask(-1)
+
+
+@pytest.mark.parametrize("name", ["plsa", "unigram-mixture", "beals", "discrete-pca"])
+def test_values_beyond_double_precision_are_refused(name):
+    X = table()
+    X[3, 2] = 1e308
+    with pytest.raises(ValueError, match=r"1e\+308|zeros and ones"):
+        make(name).fit(X)

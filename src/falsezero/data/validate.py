@@ -22,6 +22,10 @@ _EXPECTED = {
 }
 
 
+_LARGEST = 1e100
+"""Products of values beyond this leave the range of double precision."""
+
+
 def check_table(
     estimator: Any,
     X: Any,
@@ -98,6 +102,11 @@ def check_values(values: Any, kind: str, binarize: float | None, name: str) -> A
         raise ValueError(
             f"{opening}{name} needs {expected}, NaN for cells not observed, but found "
             f"{data[unfit].flat[0]:g}; {remedy}."
+        )
+    if kind in ("count", "weight") and data.size and np.nanmax(data, initial=0) > _LARGEST:
+        raise ValueError(
+            f"{name} cannot add up and multiply values as large as {np.nanmax(data):g}; divide the "
+            "table by a constant."
         )
     return sorted_out(values) if sparse.issparse(values) else values
 
