@@ -6,6 +6,7 @@ from falsezero import datasets as datasets
 from falsezero import inference as inference
 from falsezero import models as models
 from falsezero import plot as plot
+from falsezero.analysis.annotate import to_anndata as to_anndata
 from falsezero.analysis.compare import Comparison as Comparison
 from falsezero.analysis.compare import compare as compare
 from falsezero.analysis.diagnostics import diagnose as diagnose
@@ -16,6 +17,7 @@ from falsezero.analysis.explain import explain as explain
 from falsezero.analysis.gaps import expand as expand
 from falsezero.analysis.gaps import false_absences as false_absences
 from falsezero.analysis.gaps import false_presences as false_presences
+from falsezero.analysis.impute import impute as impute
 from falsezero.analysis.noise import Denoised as Denoised
 from falsezero.analysis.noise import Phantoms as Phantoms
 from falsezero.analysis.noise import denoise as denoise

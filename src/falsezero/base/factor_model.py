@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from falsezero.base._sklearn import check_feature_names, check_n_features, get_output_config
@@ -148,6 +149,28 @@ class FactorModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
     def fit_transform(self, X: Any, y: Any = None) -> Any:
         """Fit, then give the weights of the components in each row."""
         return self.fit(X, y).transform(X)
+
+    @available_if(lambda model: model.capabilities.link is not None)
+    def inverse_transform(self, X: Any) -> Any:
+        """The expected table for row weights, as `transform` gives them.
+
+        Parameters
+        ----------
+        X : array, Table or data frame of shape (n_rows, n_components)
+
+        Returns
+        -------
+        array of shape (n_rows, n_columns), or a `Table` with the row labels for a `Table`
+        """
+        check_is_fitted(self)
+        weights = np.asarray(X, dtype=float)
+        if weights.ndim != 2 or weights.shape[1] != len(self.components_):
+            raise ValueError(
+                f"inverse_transform takes row weights, one column for each of the "
+                f"{len(self.components_)} components, but the shape is {weights.shape}."
+            )
+        names = getattr(self, "feature_names_in_", None)
+        return self._labelled(self._expected(weights), X, names)
 
     def reconstruct(self, X: Any, keep: Any = None) -> Any:
         """The table as the model sees it: the probability (or expected value) of every cell.

@@ -30,6 +30,7 @@ COMMANDS = (
     "info",
     "gaps",
     "denoise",
+    "impute",
     "explain",
     "topics",
     "compare",

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from falsezero.cli._common import Number, keep_option, keep_weights, model_argument, say
-from falsezero.cli._output import Target, output_options
+from falsezero.cli._output import Target, new_file, output_options
 from falsezero.cli._table import read_for, table_argument, table_options
 
 
@@ -44,10 +44,14 @@ def command(
 
     \b
     falsezero denoise finds.fz finds.csv --row site --column genus -o clean.csv
+    falsezero denoise cells.fz cells.h5ad -o clean.h5ad
     """
     import falsezero as fz
+    from falsezero.io.tables import write_h5ad
 
-    target = Target(output, force, as_json)
+    is_annotated = output is not None and output.lower().endswith(".h5ad")
+    annotated = new_file(str(output), force) if is_annotated else None
+    target = Target(None if is_annotated else output, force, as_json)
     fitted = fz.load(model)
     weights = keep_weights(fitted, keep)
     clean = fz.denoise(
@@ -57,6 +61,11 @@ def command(
         threshold=threshold,
         change_ones=change_ones,
     )
-    target.write_table(clean.probability if probability else clean.binary)
+    result = clean.probability if probability else clean.binary
+    if annotated is None:
+        target.write_table(result)
+    else:
+        write_h5ad(result, annotated)
+        say(f"Wrote {annotated}.")
     if not probability:
         say(clean.summary)

@@ -159,6 +159,19 @@ did you mean 'Rudabanya'?
             values = values[:, picked_columns]
         return Table(values, self.rows[picked_rows], self.columns[picked_columns], self.name)
 
+    def __getitem__(self, wanted: Any) -> Any:
+        """``table[rows]`` and ``table[rows, columns]`` as `select`; for two labels, the cell.
+
+        >>> digits = Table([[1, 0], [0, 1]], rows=["one", "two"], columns=["a", "b"])
+        >>> digits["one", "a"], digits[["two"]].to_numpy().tolist()
+        (1.0, [[0.0, 1.0]])
+        """
+        rows, columns = wanted if isinstance(wanted, tuple) else (wanted, slice(None))
+        picked = self.select(rows=rows, columns=columns)
+        single = all(isinstance(w, str) or np.ndim(w) == 0 for w in (rows, columns))
+        is_cell = single and not isinstance(rows, slice) and not isinstance(columns, slice)
+        return float(picked.to_numpy()[0, 0]) if is_cell else picked
+
     def with_values(self, values: Any) -> Table:
         """Keep labels and name, put other values of the same shape in."""
         return Table(values, self.rows, self.columns, self.name)
@@ -174,6 +187,25 @@ did you mean 'Rudabanya'?
         except ImportError:
             raise ImportError("Table.to_pandas needs pandas: pip install pandas.") from None
         return pd.DataFrame(self.to_numpy(), index=self.rows, columns=self.columns)
+
+    def to_polars(self) -> Any:
+        """Dense polars frame, the row labels in a first column `row` (needs polars)."""
+        try:
+            import polars as pl
+        except ImportError:
+            raise ImportError("Table.to_polars needs polars: pip install polars.") from None
+        cells = self.to_numpy()
+        columns = {str(name): cells[:, i] for i, name in enumerate(self.columns.tolist())}
+        return pl.DataFrame({"row": self.rows, **columns})
+
+    def to_xarray(self) -> Any:
+        """Dense xarray DataArray with dimensions row and column (needs xarray)."""
+        try:
+            import xarray as xr
+        except ImportError:
+            raise ImportError("Table.to_xarray needs xarray: pip install xarray.") from None
+        labels = {"row": self.rows, "column": self.columns}
+        return xr.DataArray(self.to_numpy(), labels, dims=("row", "column"), name=self.name)
 
     def equals(self, other: object) -> bool:
         """Whether shape, labels, values and unobserved cells are the same (the name may differ)."""

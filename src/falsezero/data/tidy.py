@@ -90,6 +90,12 @@ class Tidy:
 
         return pd.DataFrame(dict(self._columns))
 
+    def to_polars(self) -> Any:
+        """As a polars data frame."""
+        import polars as pl
+
+        return pl.DataFrame(dict(self._columns))
+
     def to_csv(self, *, raw: bool = False) -> str:
         """As CSV text with a header line.
 

@@ -22,7 +22,7 @@ from falsezero.explorer.surprises import encode_corrections, surprising_cells
 from falsezero.plot._images import check_image_shape
 from falsezero.plot._kinds import keep_of, kinds_of
 
-__all__ = ["explore", "explorer_html"]
+__all__ = ["InlinePage", "explore", "explorer_html"]
 
 _MOST_CELLS = 20_000_000
 _MOST_BYTES = 400_000
@@ -37,34 +37,50 @@ _PRECISIONS = (
 """The finest that makes a page below `_MOST_BYTES` is taken; the last one in any case."""
 
 
+class InlinePage:
+    """A page that a notebook shows in a frame of its own; `html` is its text."""
+
+    def __init__(self, html: str, height: int = 900):
+        self.html, self.height = html, height
+
+    def _repr_html_(self) -> str:
+        return (
+            f'<iframe srcdoc="{html.escape(self.html)}" width="100%" height="{self.height}" '
+            'style="border: 0" sandbox="allow-scripts allow-downloads"></iframe>'
+        )
+
+    def __repr__(self) -> str:
+        return f"InlinePage of {len(self.html):,} characters; a notebook shows it"
+
+
 def explore(
     model: Any,
     table: Any,
-    path: Any,
+    path: Any = None,
     *,
     title: str | None = None,
     image_shape: tuple[int, int] | None = None,
-) -> Path:
+) -> Path | InlinePage:
     """Write the page where an analyst moves P(u|k) and watches the table.
 
     The page holds the factors, not the reconstruction, and computes in the browser: a slider for
     each component with the phantoms preset to 0, the table re-ordered, the surprising zeros and
-    ones with their causes. It opens from disk, offline. In a notebook show it with
-    ``IPython.display.IFrame(path, "100%", 900)``.
+    ones with their causes. It opens from disk, offline. Without a `path`, a notebook
+    shows it inline.
 
     Parameters
     ----------
     model : fitted model
     table : Table, array, sparse array or data frame
         The training table, or new rows with the same columns; at most 20 million cells.
-    path : path of the file to write
+    path : path of the file to write, optional
     title : str, optional
     image_shape : (height, width), optional
         For tables whose columns are pixels: show components as images.
 
     Returns
     -------
-    Path of the file written
+    Path of the file written, or the page for a notebook to show
 
     Examples
     --------
@@ -75,6 +91,8 @@ def explore(
     ...     explore(model, table, f"{folder}/explore.html").name
     'explore.html'
     """
+    if path is None:
+        return InlinePage(explorer_html(model, table, title=title, image_shape=image_shape))
     target = check_target(path)
     page = explorer_html(model, table, title=title, image_shape=image_shape)
     write_text(target, page)

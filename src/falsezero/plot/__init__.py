@@ -35,3 +35,8 @@ def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"falsezero.plot has no {name!r}")
     return getattr(import_module(f"falsezero.plot.{_HOMES[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    """The displays, for people who press Tab."""
+    return [*__all__, *(name for name in globals() if name.startswith("__"))]
