@@ -52,7 +52,7 @@ def algorithms(report: Report, name: str, values: Any, k: int) -> dict[str, Curv
     train, test = values[order[n_test:]], values[order[:n_test]]
     seen = np.asarray(train.sum(axis=0)) > 0
     train, test = sparse.csr_array(train[:, seen]), sparse.csr_array(test[:, seen])
-    budget = (6.0 if report.quick else 60.0) * (1 + k / 100)
+    budget = (3.0 if report.quick else 60.0) * (1 + k / 100)
     curves = {label: _curve(options, train, test, k, budget)
               for label, options in ALGORITHMS.items()}  # fmt: skip
     display = CurvesDisplay(dict(curves), "seconds", "held-out perplexity").plot()
@@ -157,7 +157,7 @@ def _curve(options: dict[str, Any], train: Any, test: Any, k: int, budget: float
     advance(copy.deepcopy(point))  # compiles, off the clock
     looks = np.geomspace(budget / 50, budget, 12)
     curve, seconds = Curve([], []), 0.0
-    while seconds < budget and not _settled(curve):
+    while seconds < budget and not _settled(curve, budget / 4):
         began = time.process_time()
         point, *_ = advance(point)
         seconds += time.process_time() - began
@@ -167,10 +167,12 @@ def _curve(options: dict[str, Any], train: Any, test: Any, k: int, budget: float
     return curve
 
 
-def _settled(curve: Curve) -> bool:
-    """Whether perplexity has changed by less than 0.2 % over the last three of many looks."""
-    last = curve.perplexity[-3:]
-    return len(curve.perplexity) > 6 and max(last) < 1.002 * min(last)
+def _settled(curve: Curve, at_least: float) -> bool:
+    """Whether perplexity has changed by less than 0.2 % over the last half of the time."""
+    if not curve.seconds or curve.seconds[-1] < at_least:
+        return False
+    half = [p for s, p in zip(*curve, strict=True) if s >= curve.seconds[-1] / 2]
+    return len(half) > 2 and max(half) < 1.002 * min(half)
 
 
 def _perplexity(steps: Any, point: Point, test: Any) -> float:
