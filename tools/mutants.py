@@ -44,6 +44,8 @@ COMPARISONS = {
 ARITHMETIC = {
     ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Div, ast.Div: ast.Mult, ast.Pow: ast.Mult,
 }  # fmt: skip
+IDLE = ("strict", "stacklevel", "flush", "copy")
+"""Keywords that change no answer."""
 BOOLEAN = {ast.And: ast.Or, ast.Or: ast.And}
 
 
@@ -63,6 +65,8 @@ def _semantic(node: ast.AST) -> Iterator[ast.AST]:
         ):
             continue
         for child in value if isinstance(value, list) else [value]:
+            if isinstance(child, ast.keyword) and child.arg in IDLE:
+                continue
             if not isinstance(child, ast.AST) or isinstance(child, (ast.Raise, ast.JoinedStr)):
                 continue
             if isinstance(node, (ast.Module, ast.ClassDef)) and isinstance(
@@ -166,13 +170,15 @@ def tests_of(path: Path) -> list[str]:
     """What tests a module: its doctests, the file that mirrors it, and those that import it."""
     room = ROOT / "tests" / path.parent.relative_to(SOURCE)
     own = room / f"test_{path.stem}.py"
-    family = sorted(room.glob("test_*.py"))
-    name = module_name(path)
+    name, folder = module_name(path), module_name(path.parent)
     # The files of a family work together and are tested together; others by who imports them.
-    if path.parent.parent.name != "models" or path.parent.name == "baselines":
-        anywhere = sorted((ROOT / "tests").rglob("test_*.py"))
-        family = [test for test in anywhere if name in test.read_text()]
-    found = [path, *[own] * own.exists(), *(test for test in family if test != own)]
+    is_family = path.parent.parent.name == "models" and path.parent.name != "baselines"
+    mentioned = folder if is_family else name
+    family = sorted(room.glob("test_*.py")) if is_family else []
+    anywhere = [
+        t for t in sorted((ROOT / "tests").rglob("test_*.py")) if mentioned in t.read_text()
+    ]
+    found = list(dict.fromkeys([path, *[own] * own.exists(), *family, *anywhere]))
     return [str(test.relative_to(ROOT)) for test in found]
 
 

@@ -53,23 +53,30 @@ def summary(table: Table, *, labels: bool = False) -> str:
 
 def as_text(table: Table, *, max_rows: int = 8, width: int = 80) -> str:
     """Draw the top left corner: ■ one, · zero, ? not observed, counts as numbers."""
-    rows = [_shorten(label, 18) for label in table.rows[:max_rows]]
-    margin = max(map(len, rows), default=0)
-    heads = [_shorten(label, 10) for label in table.columns[: width // 3]]
+    rows, heads = table.rows[:max_rows], table.columns[: width // 3]
     cells = _corner(table, len(rows), len(heads))
-    lines, used, shown = [f"{'':{margin}}", *(f"{row:{margin}}" for row in rows)], margin, 0
-    for column, head in enumerate(heads):
-        entries = [head, *(line[column] for line in cells)]
+    return corner_text(headline(table), rows, heads, cells, table.shape, width)
+
+
+def corner_text(
+    title: str, rows: Any, columns: Any, cells: Any, shape: tuple[int, int], width: int
+) -> str:
+    """A title over as many columns of a table's corner as fit, with a sign where there is more."""
+    labels = [_shorten(label, 18) for label in rows]
+    margin = max(map(len, labels), default=0)
+    lines, used, shown = [f"{'':{margin}}", *(f"{row:{margin}}" for row in labels)], margin, 0
+    for column, label in enumerate(columns):
+        entries = [_shorten(label, 10), *(line[column] for line in cells)]
         size = max(map(len, entries))
         if used + size + 4 > width:
             break
         lines = [f"{line}  {entry:{size}}" for line, entry in zip(lines, entries, strict=True)]
         used, shown = used + size + 2, shown + 1
-    if shown < table.shape[1]:
+    if shown < shape[1]:
         lines = [f"{line}  …" for line in lines]
-    if len(rows) < table.shape[0]:
+    if len(labels) < shape[0]:
         lines.append("⋮")
-    return "\n".join([headline(table), *(line.rstrip() for line in lines)])
+    return "\n".join([title, *(line.rstrip() for line in lines)])
 
 
 def as_html(table: Table, *, max_rows: int = 8, max_columns: int = 10) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from falsezero.data.show import STYLE, _html_row, _plural, _shorten
+from falsezero.data.show import STYLE, _html_row, _plural, _shorten, corner_text
 
 if TYPE_CHECKING:
     from falsezero.data.looks import Looks
@@ -48,23 +48,10 @@ def _corner(looks: Looks, n_rows: int, n_columns: int) -> list[list[str]]:
 
 def looks_as_text(looks: Looks, *, max_rows: int = 8, width: int = 80) -> str:
     """Draw the top left corner as "ones/looks", ? where nobody looked."""
-    rows = [_shorten(label, 18) for label in looks.rows[:max_rows]]
-    margin = max(map(len, rows))
-    heads = [_shorten(label, 10) for label in looks.columns[: width // 5]]
+    rows, heads = looks.rows[:max_rows], looks.columns[: width // 5]
     cells = _corner(looks, len(rows), len(heads))
-    lines, used, shown = [f"{'':{margin}}", *(f"{row:{margin}}" for row in rows)], margin, 0
-    for column, head in enumerate(heads):
-        entries = [head, *(line[column] for line in cells)]
-        size = max(map(len, entries))
-        if used + size + 4 > width:
-            break
-        lines = [f"{line}  {entry:{size}}" for line, entry in zip(lines, entries, strict=True)]
-        used, shown = used + size + 2, shown + 1
-    if shown < looks.shape[2]:
-        lines = [f"{line}  …" for line in lines]
-    if len(rows) < looks.shape[0]:
-        lines.append("⋮")
-    return "\n".join([looks_headline(looks), *(line.rstrip() for line in lines)])
+    shape = looks.shape[0], looks.shape[2]
+    return corner_text(looks_headline(looks), rows, heads, cells, shape, width)
 
 
 def looks_as_html(looks: Looks, *, max_rows: int = 8, max_columns: int = 10) -> str:

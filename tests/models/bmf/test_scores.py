@@ -87,3 +87,13 @@ def test_numbers_of_any_size_are_the_same_numbers_in_other_units(size):
     np.testing.assert_allclose(large.posterior_predict() / size, plain.posterior_predict())
     shifted = plain.score_samples(table) - 6 * np.log(size)
     np.testing.assert_allclose(large.score_samples(table * size), shifted, rtol=1e-6)
+
+
+def test_a_shifted_table_is_expected_where_it_was_shifted_to():
+    """`keep` of all features gives cells in the table's own units, not in those of the fit."""
+    rng = np.random.default_rng(3)
+    table = 50 + rng.normal(size=(20, 6)) + np.outer(np.arange(20) < 9, np.arange(6) < 3) * 6.0
+    options = {"likelihood": "gaussian", "n_chains": 1, "warmup": 30, "n_draws": 5}
+    model = BinaryMatrixFactorization(**options, random_state=0).fit(table)
+    every = model.reconstruct(table, keep=np.ones(model.components_.shape[0]))
+    assert np.abs(every - table).mean() < 3

@@ -1,0 +1,114 @@
+"""Hidden finds and the weights that find them again, against plain optimisation."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+from scipy.optimize import minimize
+from scipy.special import expit
+
+from falsezero.models.average.stacking import (
+    Draw,
+    Stack,
+    clipped_logit,
+    cross_fit,
+    fit_logistic,
+    hide_ones,
+    learn,
+)
+
+
+def some_features(n=400, seed=0):
+    rng = np.random.default_rng(seed)
+    x = rng.normal([1.0, -2.0], [1.0, 3.0], (n, 2))
+    hit = rng.random(n) < expit(0.8 * x[:, 0] - 0.3 * x[:, 1] - 1)
+    return x, hit.astype(float), rng.uniform(0.5, 2.0, n)
+
+
+@pytest.mark.parametrize("ridge", [0.1, 20.0])
+def test_the_regression_is_the_minimum_of_its_loss(ridge):
+    x, hit, weight = some_features()
+    mean = np.average(x, axis=0, weights=weight)
+    spread = np.sqrt(np.average((x - mean) ** 2, axis=0, weights=weight))
+    z = (x - mean) / spread
+
+    def loss(beta):
+        eta = beta[0] + z @ beta[1:]
+        penalty = 0.5 * ridge * (beta[1:] ** 2).sum() + 0.5e-6 * beta[0] ** 2
+        return weight @ (np.logaddexp(0, eta) - hit * eta) + penalty
+
+    best = minimize(loss, np.zeros(3), method="BFGS", options={"gtol": 1e-8}).x
+    intercept, weights = fit_logistic(x, hit, weight, ridge)
+    np.testing.assert_allclose(weights, best[1:] / spread, rtol=1e-4)
+    assert intercept == pytest.approx(best[0] - mean @ (best[1:] / spread), rel=1e-4)
+
+
+def test_newton_does_not_overshoot():
+    """Rare hits far from the rest: full steps diverge."""
+    x = np.r_[np.zeros(2000), 50.0][:, None]
+    hit = np.r_[np.zeros(1999), 1.0, 1.0]
+    intercept, weights = fit_logistic(x, hit, np.ones(2001), 1e-3)
+    assert expit(intercept) == pytest.approx(1 / 2000, rel=0.05)
+    assert expit(intercept + 50 * weights[0]) > 0.9
+
+
+def test_log_odds_stop_at_a_floor():
+    np.testing.assert_allclose(
+        clipped_logit(np.array([0, 1])), np.log(1e-4 / 0.9999) * np.array([1, -1])
+    )
+
+
+def test_only_ones_are_hidden_at_their_share():
+    rng = np.random.default_rng(0)
+    values = sparse.csr_array((rng.random((300, 200)) < 0.5).astype(float))
+    values.data[::7] = np.nan
+    ones = (values.data == 1).sum()
+    for scheme in ("cells", "rows"):
+        spoilt, hidden = hide_ones(values, scheme, 0.2, np.random.default_rng(1))
+        assert (values.data[hidden] == 1).all()
+        assert hidden.sum() / ones == pytest.approx(0.2, abs=0.02)
+        assert (spoilt.data == 1).sum() == ones - hidden.sum()
+        assert np.isnan(spoilt.data).sum() == np.isnan(values.data).sum()
+        by_row = np.add.reduceat(hidden, values.indptr[:-1]) / np.diff(values.indptr)
+        assert bool(by_row.max() < 0.36) is (scheme == "cells")
+
+
+def trial(scheme, share=0.1, seed=0, n=6000):
+    """Zeros of a table whose true log odds are the first feature; the second one is noise."""
+    rng = np.random.default_rng(seed)
+    truth = rng.normal(-1.0, 1.0, n)
+    odds = share * np.exp(truth)
+    hidden = rng.random(n) < odds / (1 + odds)
+    features = np.column_stack([truth, rng.normal(size=n)])
+    rows, columns = np.arange(n) % 50, np.arange(n) // 50
+    return Draw(scheme, share, rows, columns, hidden, np.ones(n), features)
+
+
+def test_the_level_is_that_of_the_table_not_of_the_trial():
+    draws = [trial("cells"), trial("rows", seed=1), trial("cells", seed=2)]
+    stack = learn(draws, 1e-3)
+    np.testing.assert_allclose(stack.weights, [1, 0], atol=0.1)
+    assert stack.intercept == pytest.approx(0, abs=0.15)
+    one = learn(draws, 1e-3, which=[0])
+    assert one.weights.shape == (1,)
+    assert Stack(0.5, np.array([2.0])).log_odds(np.array([[3.0]]))[0] == 6.5
+
+
+def test_without_hidden_cells_the_level_is_that_of_the_rows():
+    none = trial("cells")._replace(hidden=np.zeros(6000, bool))
+    rows = trial("rows", seed=1)
+    x = np.concatenate([none.features, rows.features])
+    hit = np.concatenate([none.hidden, rows.hidden]).astype(float)
+    intercept, weights = fit_logistic(x, hit, np.ones(len(x)), 1.0)
+    stack = learn([none, rows], 1.0)
+    assert stack.intercept == pytest.approx(intercept - np.log(0.1))
+    np.testing.assert_allclose(stack.weights, weights)
+
+
+def test_every_row_is_judged_by_the_others():
+    draws = [trial("cells")]
+    (found,) = cross_fit(draws, 1.0, 50, seed=0)
+    fold = np.random.default_rng(0).permutation(50) % 3
+    for i in range(3):
+        stack = learn(draws, 1.0, fold != i)
+        inside = fold[draws[0].rows] == i
+        np.testing.assert_allclose(found[inside], stack.log_odds(draws[0].features[inside]))
