@@ -17,12 +17,13 @@ import traceback
 from collections.abc import Callable
 from pathlib import Path
 
-from tests.attack import cluster, files, models, pages, processes, tables
+from tests.attack import cluster, files, models, pages, processes, shell, tables
 
 CAMPAIGNS: dict[str, tuple[Callable[[int, Path], None], int]] = {
     "tables": (tables.attack, 10_000),
     "files": (files.attack, 5_000),
     "models": (models.attack, 2_000),
+    "shell": (shell.attack, 1_000),
     "kills": (processes.kill, 100),
     "interrupts": (processes.interrupt, 60),
     "full disks": (processes.fill_disk, 40),
@@ -54,7 +55,7 @@ def work(name: str, first: int, stop: int) -> None:
 
 def run(name: str, tries: int, start: int = 0) -> list[str]:
     """All seeds of a campaign; what failed, one line each."""
-    patience = _HANG if name in ("tables", "files", "models") else _SLOW_HANG
+    patience = _HANG if name in ("tables", "files", "models", "shell") else _SLOW_HANG
     failures: list[str] = []
     seed, stop = start, start + tries
     while seed < stop:

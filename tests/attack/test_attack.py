@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from tests.attack import __main__ as bench
-from tests.attack import files, models, processes, tables
+from tests.attack import files, models, processes, shell, tables
 
 
 @pytest.mark.parametrize("seed", range(0, 80, 20))
@@ -36,6 +36,11 @@ def test_the_originals_of_mutated_files_are_sound(tmp_path: Path) -> None:
 def test_forged_models(seed: int, tmp_path: Path) -> None:
     for one in range(seed, seed + 30):
         models.attack(one, tmp_path)
+
+
+def test_broken_files_in_the_shell(tmp_path: Path) -> None:
+    for seed in range(20):
+        shell.attack(seed, tmp_path)
 
 
 @pytest.mark.skipif(os.name != "posix", reason="needs signals")

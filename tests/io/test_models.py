@@ -460,3 +460,12 @@ def test_components_that_were_never_learnt_are_not_believed(saved: bytes, tmp_pa
     meta = json.loads(_members(saved)["meta.json"])
     params = meta["params"] | {"n_components": 10**9}
     assert "do not fit together" in _refusal(_forged(saved, params=params), tmp_path)
+
+
+def test_arrays_that_compiled_code_would_trust_are_checked(tmp_path: Path) -> None:
+    X = (np.random.default_rng(0).random((15, 6)) < 0.4).astype(float)
+    model = fz.NoisyOr(2, random_state=0, max_iter=3).fit(X)
+    model.priors_ = model.row_weights_
+    save(model, tmp_path / "odd.fz")
+    with pytest.raises(FileReadError, match="do not fit together"):
+        load(tmp_path / "odd.fz")

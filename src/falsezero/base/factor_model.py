@@ -251,6 +251,10 @@ class FactorModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         """Probability of a one in each column that no component makes, for models with a leak."""
         return None
 
+    def _is_whole(self) -> bool:
+        """Whether the learnt arrays fit together, asked of a model read from a file."""
+        return True
+
     def score(self, X: Any, y: Any = None) -> float:
         """Mean of `score_samples` over the rows; larger is better."""
         return float(np.mean(self.score_samples(X)))

@@ -131,10 +131,10 @@ def labels_of(estimator: Any, X: Any) -> tuple[np.ndarray, np.ndarray]:
         if rows.dtype.kind in "mM":
             # As numbers of nanoseconds nobody would find them again.
             rows = np.asarray(index, dtype=object)
-        columns = getattr(X, "columns", None)
-        if columns is None:
-            columns = getattr(estimator, "feature_names_in_", np.arange(n_columns))
-        columns = np.asarray(columns)
+        given = getattr(X, "columns", None)
+        if given is None:
+            given = getattr(estimator, "feature_names_in_", np.arange(n_columns))
+        columns = np.asarray(given)
     if columns.dtype.kind in "iu":
         columns = getattr(estimator, "feature_names_in_", columns)
     return rows, columns

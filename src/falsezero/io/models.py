@@ -338,7 +338,7 @@ def _factors_agree(model: Any, width: int) -> bool:
         agrees = declared <= _MOST_IDLE * max(len(components), 1)
     if weights is not None:
         agrees = agrees and np.ndim(weights) == 2 and weights.shape[1] == len(components)
-    return agrees
+    return agrees and model._is_whole()
 
 
 def _unpack(node: Any, arrays: list[np.ndarray], tuples: dict[str, type]) -> Any:

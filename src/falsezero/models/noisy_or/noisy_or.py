@@ -299,6 +299,10 @@ class NoisyOr(OptimisedModel):
         expected = self._expected(sources.astype(float))
         return (rng.random(expected.shape) < expected).astype(float)
 
+    def _is_whole(self) -> bool:
+        n_sources, n_columns = self.components_.shape
+        return np.shape(self.leak_) == (n_columns,) and np.shape(self.priors_) == (n_sources,)
+
     def communities(self, n: int = 8) -> Tidy:
         """The strongest members of each active source with its prior: one row a member."""
         check_is_fitted(self)
