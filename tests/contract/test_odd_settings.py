@@ -75,3 +75,8 @@ def test_values_beyond_double_precision_are_refused(name):
     X[3, 2] = 1e308
     with pytest.raises(ValueError, match=r"1e\+308|zeros and ones"):
         make(name).fit(X)
+
+
+@pytest.mark.filterwarnings("error", "ignore::sklearn.exceptions.ConvergenceWarning")
+def test_single_precision_counts_make_numpy_silent():
+    assert np.isfinite(make("plsa").fit(table(np.float32)).components_).all()

@@ -103,7 +103,7 @@ def check_values(values: Any, kind: str, binarize: float | None, name: str) -> A
             f"{opening}{name} needs {expected}, NaN for cells not observed, but found "
             f"{data[unfit].flat[0]:g}; {remedy}."
         )
-    if kind in ("count", "weight") and data.size and np.nanmax(data, initial=0) > _LARGEST:
+    if kind in ("count", "weight") and float(np.nanmax(data, initial=0)) > _LARGEST:
         raise ValueError(
             f"{name} cannot add up and multiply values as large as {np.nanmax(data):g}; divide the "
             "table by a constant."
