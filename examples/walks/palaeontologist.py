@@ -37,7 +37,9 @@ def walk(folder: Path) -> Path:
     age = listed.drop_duplicates("site").set_index("site")["age"]
     zeros["age"] = zeros["row"].map(age)
     zeros.to_csv(folder / "look-again.csv", index=False)
-    groups = pd.cut(age.loc[table.rows], [0, 8, 11, 20], labels=["late", "middle", "early"])
+    groups = pd.cut(
+        age.loc[table.rows], [0, 8, 11, 20], labels=["05-08 Ma", "08-11 Ma", "11-15 Ma"]
+    )
     display = fz.plot.WeightsByGroupDisplay.from_estimator(model, table, np.asarray(groups))
     display.plot()
     display.figure_.savefig(folder / "faunas.png", dpi=100)
