@@ -78,3 +78,13 @@ def test_packed_triangles_are_those_of_products():
     packed = np.zeros((2, 6))
     add_to_diagonal(packed, np.array([[1.0, 2.0, 3.0]] * 2), 3)
     np.testing.assert_array_equal(packed, [[1, 0, 0, 2, 0, 3]] * 2)
+
+
+def test_a_row_at_a_steep_bound_leaves_it():
+    """log w - w at 1e-12: Newton's first step is as short as the weight, the maximum far off."""
+
+    def surface(rows, w):
+        return (np.log(w) - w).sum(axis=1), 1 / w - 1, 1 / np.square(w)
+
+    found = climb_rows(surface, np.full((1, 1), 1e-12), low=1e-12)
+    np.testing.assert_allclose(found, 1.0, rtol=1e-4)

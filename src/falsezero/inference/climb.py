@@ -66,7 +66,8 @@ def climb_rows(
             promised[is_new] = _directions(
                 here[is_new], gradient[is_new], packed[is_new], adds_up, low, is_open, step, is_new
             )
-        keep = (promised > gain) & (np.abs(step).max(axis=1, initial=0.0) > _SHORTEST)
+        # Relative to the weights: near a bound, where log p is steep, Newton's steps start tiny.
+        keep = (promised > gain) & (np.abs(step) > _SHORTEST * np.abs(here)).any(axis=1)
         active, here, value, gradient, packed, step, promised = (
             part[keep] for part in (active, here, value, gradient, packed, step, promised)
         )
