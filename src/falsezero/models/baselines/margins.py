@@ -142,7 +142,7 @@ def solve_effects(
     that only shrinks. `seen` holds how often each pair was observed, None for once each.
 
     >>> solve_effects(np.array([1.5]), np.zeros(2), None, 0.1, 0.0, np.ones(1)).round(3)
-    array([0.885])
+    array([0.877])
     """
     reach = np.abs(totals) + len(others) * (1 if seen is None else seen.max(initial=0.0)) + 1
     low, high = centre - reach / ridge, centre + reach / ridge

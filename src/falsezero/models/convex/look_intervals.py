@@ -62,7 +62,7 @@ def averaged_over_rates(present: np.ndarray, variance: np.ndarray) -> np.ndarray
     """E[r] where logit r is uncertain with this variance (MacKay's approximation).
 
     >>> averaged_over_rates(np.array([0.1, 0.5, 1.0]), np.array([1.0, 1.0, 1.0])).round(3)
-    array([0.131, 0.5  , 1.   ])
+    array([0.134, 0.5  , 1.   ])
     """
     inside = np.clip(present, 1e-12, 1 - 1e-12)
     flat = expit(logit(inside) / np.sqrt(1 + np.pi * variance / 8))
