@@ -136,6 +136,20 @@ def workers(n_jobs: int | None, n_blocks: int) -> Iterator[Run]:
 
 
 @contextmanager
+def shared_workers(n_jobs: int | None, n_blocks: int) -> Iterator[None]:
+    """Let every `workers` within use one `map_blocks` elsewhere, so that rows travel there once."""
+    if ELSEWHERE.get() is None:
+        yield
+        return
+    with workers(n_jobs, n_blocks) as run:
+        token = ELSEWHERE.set(lambda here: run)
+        try:
+            yield
+        finally:
+            ELSEWHERE.reset(token)
+
+
+@contextmanager
 def _threads(n_jobs: int | None, n_blocks: int) -> Iterator[Run]:
     n_threads = min(effective_n_jobs(n_jobs), n_blocks)
     with one_blas_thread:

@@ -10,7 +10,7 @@ from typing import Any
 import joblib
 import numpy as np
 
-from falsezero.backends import workers
+from falsezero.backends import shared_workers, workers
 from falsezero.base._sklearn import Interval, StrOptions, fit_context
 from falsezero.base.factor_model import FactorModel, checked_keep, spawn_seeds
 from falsezero.data.blocks import Blocks
@@ -94,7 +94,8 @@ class OptimisedModel(FactorModel):
         self
         """
         blocks = self._blocks(X, reset=True)
-        fit = self._with_settled_rows(self._optimise(blocks), blocks)
+        with shared_workers(self.n_jobs, len(blocks)):
+            fit = self._with_settled_rows(self._optimise(blocks), blocks)
         self.history_ = fit.history
         self.n_iter_ = fit.n_iter
         self.converged_ = fit.converged
