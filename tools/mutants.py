@@ -183,16 +183,21 @@ def tests_of(path: Path) -> list[str]:
 
 
 def judge(path: Path, number: int, limit: float) -> str:
-    """Run the tests of a mutant: "killed", "survived" or "timeout"; "broken" fail without it."""
+    """Run the tests of a mutant: "killed", "survived" or "timeout"; "broken" fails without it.
+
+    A crash of the interpreter counts as killed.
+    """
     try:
         done = _pytest(tests_of(path), limit, f"{path}:{number}")
     except subprocess.TimeoutExpired:
         return "timeout"
     if done.returncode == 0:
         return "survived"
+    if done.returncode < 0:
+        return "killed"
     if done.returncode not in (1, 2):
         raise RuntimeError(done.stdout + done.stderr)
-    failed = re.findall(r"^(?:FAILED|ERROR) (\S+)", done.stdout, re.MULTILINE)
+    failed = re.findall(r"^(?:FAILED|ERROR) (.+?)(?: - .*)?$", done.stdout, re.MULTILINE)
     return "killed" if failed and _passes(failed[0]) else "broken"
 
 
