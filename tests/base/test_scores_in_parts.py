@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 from scipy.special import logsumexp
+from sklearn.base import clone
 
 import falsezero as fz
 from falsezero.base import empirical_bayes, factor_model
@@ -17,13 +18,15 @@ def table(missing):
     return x
 
 
-@pytest.mark.parametrize("model", [fz.AspectBernoulli, fz.BernoulliNMF, fz.LogisticPCA])
+@pytest.mark.parametrize(
+    "model", [fz.AspectBernoulli(2, prior=0), fz.BernoulliNMF(2), fz.LogisticPCA(2)]
+)
 @pytest.mark.parametrize("kept", [0, 10**9])
 @pytest.mark.parametrize("missing", [0.0, 0.2])
 @pytest.mark.parametrize("container", [np.array, sparse.csr_array])
 def test_rows_score_what_whole_arrays_give(model, kept, missing, container, monkeypatch):
     x = table(missing)
-    fitted = model(2, random_state=0, max_iter=20, tol=1e-2).fit(x)
+    fitted = clone(model).set_params(random_state=0, max_iter=20, tol=1e-2).fit(x)
     p = np.clip(fitted._expected(fitted.row_weights_), 1e-12, 1 - 1e-12)
     cells = np.where(x[:, None, :] == 1, np.log(p), np.log1p(-p))
     by_atom = np.where(np.isnan(x)[:, None, :], 0.0, cells).sum(axis=2)

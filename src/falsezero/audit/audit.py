@@ -16,6 +16,7 @@ from falsezero.audit.cells import Survey, survey_cells
 from falsezero.audit.checks import checked_cells, checked_probabilities, checked_table
 from falsezero.audit.doubt import (
     Detection,
+    most_content,
     present_given_zero,
     row_detection,
     stated_detection,
@@ -90,7 +91,8 @@ class Audit:
         if self.stated is not None or test is None or not test.found:
             return self.stated
         found = np.asarray((self.table.values == 1).sum(axis=1)).ravel()
-        return row_detection(found, test.row_rates, test.column_most)
+        most = np.minimum(test.column_most, most_content(self.table))
+        return row_detection(found, test.row_rates, most)
 
     # -- the three numbers ----------------------------------------------------------------------
 

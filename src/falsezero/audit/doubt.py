@@ -21,7 +21,7 @@ from falsezero.data.errors import DataError
 from falsezero.data.labels import find_label
 from falsezero.data.table import Table
 
-__all__ = ["Detection", "present_given_zero", "row_detection", "stated_detection"]
+__all__ = ["Detection", "most_content", "present_given_zero", "row_detection", "stated_detection"]
 
 _PRIOR_FINDS = 4.0
 """How many finds the mean rate of all rows counts for in the rate of one."""
@@ -34,7 +34,7 @@ class Detection(NamedTuple):
     columns: np.ndarray
     source: str
     """Where the rates come from, in words."""
-    most: np.ndarray | float = 1.0
+    most: np.ndarray
     """The largest probability, in each column, that something is there."""
 
     def of_rows(self, rows: np.ndarray) -> np.ndarray:
@@ -47,8 +47,7 @@ def present_given_zero(
 ) -> np.ndarray:
     """Probability that something is there although one look found nothing (eq. 1).
 
-    pi is at most `most`. Where `expected` exceeds `detection`, which cannot be, the cell counts as
-    surely present by default.
+    pi is at most `most`: `expected` is an estimate, and may exceed `detection`, which p cannot.
 
     >>> present_given_zero(np.array([0.2, 0.4]), np.array([0.5, 0.5])).round(3)
     array([0.25 , 0.667])
@@ -56,6 +55,19 @@ def present_given_zero(
     content = np.minimum(expected / detection, most)
     rest = 1 - content * detection
     return np.divide(content * (1 - detection), rest, out=np.zeros_like(rest), where=rest > 0)
+
+
+def most_content(table: Table) -> np.ndarray:
+    """The largest probability of presence that each column's finds support.
+
+    After n finds without a failure the rule of succession gives (n + 1) / (n + 2): no number of
+    finds makes another one certain.
+
+    >>> most_content(Table([[1, 0], [1, 0], [0, 0]]))
+    array([0.75, 0.5 ])
+    """
+    found = np.asarray((table.values == 1).sum(axis=0)).ravel()
+    return np.asarray((found + 1) / (found + 2))
 
 
 def stated_detection(table: Table, loss: float | None, detection: Any) -> Detection | None:
@@ -67,13 +79,14 @@ def stated_detection(table: Table, loss: float | None, detection: Any) -> Detect
     if loss is not None and detection is not None:
         raise DataError("loss= and detection= say the same in two ways; give one of them.")
     rows, columns = np.ones(table.shape[0]), np.ones(table.shape[1])
+    most = most_content(table)
     if loss is not None:
         if not (np.ndim(loss) == 0 and 0 < loss < 1):
             raise DataError(
                 f"loss={loss!r} must be a rate between 0 and 1, both excluded: the share of what "
                 "is there that one look misses."
             )
-        return Detection(rows * (1 - loss), columns, f"your loss rate of {loss:g}")
+        return Detection(rows * (1 - loss), columns, f"your loss rate of {loss:g}", most)
     if detection is None:
         return None
     if isinstance(detection, Mapping) and detection and set(detection) <= {"rows", "columns"}:
@@ -81,11 +94,13 @@ def stated_detection(table: Table, loss: float | None, detection: Any) -> Detect
             rows = _rates(detection["rows"], table.rows, "row")
         if "columns" in detection:
             columns = _rates(detection["columns"], table.columns, "column")
-        return Detection(rows, columns, "your detection rates")
+        return Detection(rows, columns, "your detection rates", most)
     if _is_for(detection, table.rows, table.columns):
-        return Detection(_rates(detection, table.rows, "row"), columns, "your detection rates")
+        return Detection(
+            _rates(detection, table.rows, "row"), columns, "your detection rates", most
+        )
     rates = _rates(detection, table.columns, "column")
-    return Detection(rows, rates, "your detection rates")
+    return Detection(rows, rates, "your detection rates", most)
 
 
 def row_detection(found: np.ndarray, rates: np.ndarray, most: np.ndarray) -> Detection:

@@ -297,4 +297,5 @@ def _audit_observers(looks: Looks, random_state: Any) -> LooksAudit:
 
 
 def _measured(rates: np.ndarray, n_rows: int) -> Detection:
-    return Detection(np.ones(n_rows), rates, "detection as measured by repeated looks")
+    source = "detection as measured by repeated looks"
+    return Detection(np.ones(n_rows), rates, source, np.ones(len(rates)))
