@@ -134,7 +134,7 @@ def test_the_bound_is_below_the_exact_evidence(n_components):
 def test_replicated_data_lead_to_maximum_likelihood(inference):
     """As the priors lose their influence the means become Aspect Bernoulli's, at rate 1/copies."""
     x = make_aspect_bernoulli(30, 12, 2, random_state=6).table.to_numpy()
-    best = AspectBernoulli(2, n_init=20, tol=1e-12, max_iter=20000, random_state=0).fit(x)
+    best = AspectBernoulli(2, prior=0, n_init=20, tol=1e-12, max_iter=20000, random_state=0).fit(x)
     likeliest = best.reconstruct(x)
     errors, gaps = [], []
     for copies in (2, 8, 32):
