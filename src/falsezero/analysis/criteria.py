@@ -6,11 +6,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
-
-import numpy as np
 
 from falsezero.base.capabilities import Capabilities, capabilities_of
 
@@ -248,7 +247,7 @@ def _sample_size(candidates: Sequence[Any], table: Any) -> Convention:
 def _bic(model: Any, part: Part) -> float:
     """-2 L + P log(n), with one n for all candidates."""
     model.fit(part.table)
-    penalty = float(np.log(part.convention.value)) - 2
+    penalty = math.log(part.convention.value) - 2
     return float(model.aic() + model.n_parameters_ * penalty)
 
 

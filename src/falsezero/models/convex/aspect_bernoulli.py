@@ -230,6 +230,9 @@ class AspectBernoulli(InformationCriteria, ConvexModel):
     """
 
     capabilities = replace(ConvexModel.capabilities, sample_size="cells")
+    is_averaged_ = False
+    """Whether row weights were averaged over; models saved before that was possible were not."""
+
     _parameter_constraints = {
         **ConvexModel._parameter_constraints,
         "solver": [StrOptions({"auto", "exact", "sparse"})],
