@@ -1,6 +1,6 @@
 """Tables with false zeros whose places are known: finds hidden on purpose, or found later.
 
-The list was fixed before any result was seen. Whoever develops a method may look at the "open"
+The list was fixed before this benchmark first ran. Whoever develops a method may look at the "open"
 half; the "closed" half is for the published run alone.
 """
 

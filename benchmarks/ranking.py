@@ -176,11 +176,13 @@ def losses(rows: list[Row]) -> list[Row]:
 
 
 def _opening(rows: list[Row]) -> str:
-    tables = {row["table"] for row in rows if row["half"] != "truth"}
+    planted = [row for row in rows if row["half"] != "truth"]
+    tables, draws = {row["table"] for row in planted}, {row["seed"] for row in planted}
+    times = "once" if len(draws) == 1 else f"{len(draws)} times"
     said = (
-        f"Ones hidden as zeros in {len(tables)} real tables, per cell (0.15), per row and per "
-        "column (rates uniform on [0, 0.5]), and looked for among all zeros. Means over tables, "
-        "with their standard errors; every method has one setting for all tables."
+        f"Ones hidden as zeros in {len(tables)} real tables, {times} per cell (0.15), per row and "
+        "per column (rates uniform on [0, 0.5]), and looked for among all zeros. Means over "
+        "tables, with their standard errors; every method has one setting for all tables."
     )
     lines = [line for line in summary(rows) if line["n_compared"]]
     if not lines:
