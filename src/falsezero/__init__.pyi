@@ -32,8 +32,8 @@ from falsezero.analysis.selection import select as select
 from falsezero.analysis.surprising import surprising_ones as surprising_ones
 from falsezero.analysis.surprising import surprising_zeros as surprising_zeros
 from falsezero.audit.audit import Audit as Audit
-from falsezero.audit.audit import audit as audit
 from falsezero.audit.calibration import calibrate as calibrate
+from falsezero.audit.run import audit as audit
 from falsezero.backends.dask import on_dask as on_dask
 from falsezero.data.corrupt import corrupt as corrupt
 from falsezero.data.errors import DataError as DataError

@@ -6,8 +6,9 @@ import sys
 from types import ModuleType
 from typing import Any
 
-from falsezero.audit.audit import Audit, audit
+from falsezero.audit.audit import Audit
 from falsezero.audit.calibration import calibrate
+from falsezero.audit.run import audit
 
 __all__ = ["Audit", "audit", "calibrate"]
 
