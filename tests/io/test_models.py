@@ -205,18 +205,22 @@ def _equal(a: Any, b: Any) -> bool:
     return type(a) is type(b) and a == b
 
 
+def _no_models(node):
+    raise AssertionError("no model was packed")
+
+
 @given(values)
 def test_any_value_goes_through_json_and_back(value: Any) -> None:
     tuples = {"Components": Components}
-    packer = _Packer(tuples)
+    packer = _Packer(tuples, [])
     text = json.dumps(packer.pack(value, "x_"), allow_nan=False)
-    assert _equal(value, _unpack(json.loads(text), packer.arrays, tuples))
+    assert _equal(value, _unpack(json.loads(text), packer.arrays, tuples, _no_models))
 
 
 def test_nan_infinity_and_result_tables_are_kept() -> None:
-    packer = _Packer({})
+    packer = _Packer({}, [])
     packed = packer.pack([float("nan"), float("-inf"), Tidy(a=[1, 2], b=["x", "y"])], "x_")
-    nan, infinite, tidy = _unpack(json.loads(json.dumps(packed)), packer.arrays, {})
+    nan, infinite, tidy = _unpack(json.loads(json.dumps(packed)), packer.arrays, {}, _no_models)
     assert np.isnan(nan)
     assert infinite == float("-inf")
     assert tidy.to_rows() == [{"a": 1, "b": "x"}, {"a": 2, "b": "y"}]

@@ -2,7 +2,7 @@
 
 The file is a zip of `.npy` arrays, `meta.json` and `sha256`, none of them compressed, so that no
 member can be larger than the file itself. `numpy.load` opens it too. Classes are never named by the
-file: the model comes from the fixed registry `falsezero.models.REGISTRY`, and a NamedTuple must be
+file: the model comes from the fixed registry `falsezero.models.SAVED`, and a NamedTuple must be
 one that the model's own module knows.
 """
 
@@ -16,19 +16,21 @@ import os
 import re
 import sys
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from falsezero import __version__
-from falsezero.base.scorer import CellScorer
+from falsezero.base.factor_model import FactorModel
 from falsezero.data.errors import DataError, FileReadError
 from falsezero.data.files import find_file
 from falsezero.data.output import check_target, write_atomically
 from falsezero.data.tidy import Tidy
-from falsezero.models import REGISTRY, model_class
+from falsezero.models import SAVED, model_class
 
 __all__ = ["load", "save"]
 
@@ -67,21 +69,17 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
     >>> bool((load(file).components_ == model.components_).all())
     True
     """
-    name = _registered_name(model)
+    _registered_name(model)
     check_is_fitted(model)
-    packer = _Packer(_named_tuples(type(model)))
-    params = model.get_params(deep=False)
-    learnt = {key: value for key, value in vars(model).items() if _LEARNT_NAME.fullmatch(key)}
+    arrays: list[np.ndarray] = []
     meta = {
         "format": FORMAT,
         "version": VERSION,
         "falsezero": __version__,
-        "model": name,
-        "params": {k: packer.pack(_storable(k, v), k) for k, v in params.items()},
-        "learnt": {key: packer.pack(value, key) for key, value in learnt.items()},
-        "arrays": [{"dtype": a.dtype.str, "shape": list(a.shape)} for a in packer.arrays],
+        **_pack_model(model, arrays),
+        "arrays": [{"dtype": a.dtype.str, "shape": list(a.shape)} for a in arrays],
     }
-    write_atomically(check_target(path), _zip(meta, packer.arrays))
+    write_atomically(check_target(path), _zip(meta, arrays))
 
 
 def load(path: str | os.PathLike[str]) -> Any:
@@ -115,11 +113,11 @@ def load(path: str | os.PathLike[str]) -> Any:
 
 def _registered_name(model: Any) -> str:
     home = f"{type(model).__module__}:{type(model).__name__}"
-    for name, registered in REGISTRY.items():
+    for name, registered in SAVED.items():
         if registered == home:
             return name
     raise DataError(
-        f"{type(model).__name__} is not a model that can be saved; those are {', '.join(REGISTRY)}."
+        f"{type(model).__name__} is not a model that can be saved; those are {', '.join(SAVED)}."
     )
 
 
@@ -145,11 +143,23 @@ def _storable(name: str, value: Any) -> Any:
     return None if forgotten else value
 
 
+def _pack_model(model: Any, arrays: list[np.ndarray]) -> dict[str, Any]:
+    """A model as JSON, its arrays added to `arrays`: its name, its parameters, what it learnt."""
+    packer = _Packer(_named_tuples(type(model)), arrays)
+    params = model.get_params(deep=False)
+    learnt = {key: value for key, value in vars(model).items() if _LEARNT_NAME.fullmatch(key)}
+    return {
+        "model": _registered_name(model),
+        "params": {k: packer.pack(_storable(k, v), k) for k, v in params.items()},
+        "learnt": {key: packer.pack(value, key) for key, value in learnt.items()},
+    }
+
+
 class _Packer:
     """Turn values into JSON, arrays set aside; what JSON does not know becomes a tagged dict."""
 
-    def __init__(self, named_tuples: dict[str, type]):
-        self.arrays: list[np.ndarray] = []
+    def __init__(self, named_tuples: dict[str, type], arrays: list[np.ndarray]):
+        self.arrays = arrays
         self._named_tuples = named_tuples
 
     def pack(self, value: Any, where: str) -> Any:
@@ -164,6 +174,8 @@ class _Packer:
             return self._pack_array(value, where)
         if isinstance(value, list):
             return [self.pack(item, where) for item in value]
+        if isinstance(value, BaseEstimator):
+            return {"#": "model", **_pack_model(value, self.arrays)}
         if isinstance(value, Tidy):
             return {"#": "tidy", "items": self.pack(dict(value), where)}
         if isinstance(value, dict):
@@ -294,7 +306,7 @@ def _array(file: Path, data: bytes, declared: dict[str, Any]) -> np.ndarray:
 
 
 def _rebuild(file: Path, meta: dict[str, Any], arrays: list[np.ndarray]) -> Any:
-    if meta["model"] not in REGISTRY:
+    if meta["model"] not in SAVED:
         raise FileReadError(
             f"{file} holds a model {str(meta['model'])[:40]!r} that this falsezero does not have."
         )
@@ -305,15 +317,22 @@ def _rebuild(file: Path, meta: dict[str, Any], arrays: list[np.ndarray]) -> Any:
     kind = model_class(meta["model"])
     tuples = _named_tuples(kind)
     renamed = _RENAMED.get(meta["model"], {})
-    params = {renamed.get(k, k): _unpack(v, arrays, tuples) for k, v in meta["params"].items()}
+
+    def unpack(node: Any) -> Any:
+        return _unpack(node, arrays, tuples, lambda inner: _rebuild(file, inner, arrays))
+
+    params = {renamed.get(k, k): unpack(v) for k, v in meta["params"].items()}
     model = kind(**params)
     model._validate_params()
     for name, value in meta["learnt"].items():
         if not _LEARNT_NAME.fullmatch(name):
             raise FileReadError(f"{file} holds {name[:40]!r}, which no model learns.")
-        setattr(model, name, _unpack(value, arrays, tuples))
-    check_is_fitted(model)
-    _check_shapes(file, model)
+        setattr(model, name, unpack(value))
+    if meta["learnt"]:
+        check_is_fitted(model)
+        _check_shapes(file, model)
+    elif "format" in meta:
+        raise FileReadError(f"{file} holds a model that was never fitted.")
     return model
 
 
@@ -322,7 +341,7 @@ def _check_shapes(file: Path, model: Any) -> None:
     names = getattr(model, "feature_names_in_", None)
     agrees = isinstance(width, int) and (names is None or names.shape == (width,))
     agrees = agrees and (
-        model._is_whole() if isinstance(model, CellScorer) else _factors_agree(model, width)
+        _factors_agree(model, width) if isinstance(model, FactorModel) else model._is_whole()
     )
     if not agrees:
         raise FileReadError(f"{file} holds arrays that do not fit together.")
@@ -341,9 +360,17 @@ def _factors_agree(model: Any, width: int) -> bool:
     return agrees and model._is_whole()
 
 
-def _unpack(node: Any, arrays: list[np.ndarray], tuples: dict[str, type]) -> Any:
+def _unpack(
+    node: Any,
+    arrays: list[np.ndarray],
+    tuples: dict[str, type],
+    rebuild: Callable[[dict[str, Any]], Any],
+) -> Any:
+    def unpack(inner: Any) -> Any:
+        return _unpack(inner, arrays, tuples, rebuild)
+
     if isinstance(node, list):
-        return [_unpack(item, arrays, tuples) for item in node]
+        return [unpack(item) for item in node]
     if not isinstance(node, dict):
         return node
     tag = node["#"]
@@ -351,10 +378,12 @@ def _unpack(node: Any, arrays: list[np.ndarray], tuples: dict[str, type]) -> Any
         return float(node["value"])
     if tag == "array":
         return arrays[node["number"]]
+    if tag == "model":
+        return rebuild(node)
     if tag == "named" and "fields" in node:
-        fields = {name: _unpack(item, arrays, tuples) for name, item in node["fields"].items()}
+        fields = {name: unpack(item) for name, item in node["fields"].items()}
         return tuples[node["type"]](**fields)
-    items = _unpack(node["items"], arrays, tuples)
+    items = unpack(node["items"])
     if tag == "objects":
         array = np.empty(len(items), dtype=object)
         array[:] = items

@@ -37,6 +37,12 @@ SCORERS = {
 """Models without components, which score cells."""
 
 REGISTRY = ChainMap(MODELS, SCORERS)
+"""Everything that is fitted to one table on its own."""
+
+AVERAGES = {"stacked-average": "falsezero.models.average.average:StackedAverage"}
+"""Models made of other models."""
+
+SAVED = ChainMap(MODELS, SCORERS, AVERAGES)
 """A fixed registry: nothing outside this list is ever loaded by name."""
 
 
@@ -46,7 +52,7 @@ def model_class(name: str) -> Any:
     >>> model_class("aspect-bernoulli").__name__
     'AspectBernoulli'
     """
-    for short, home in REGISTRY.items():
+    for short, home in SAVED.items():
         module, _, class_name = home.partition(":")
         if name in (short, class_name):
             return getattr(import_module(module), class_name)

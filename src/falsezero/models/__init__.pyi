@@ -47,5 +47,7 @@ __all__ = [
 MODELS: dict[str, str]
 SCORERS: dict[str, str]
 REGISTRY: dict[str, str]
+SAVED: dict[str, str]
+AVERAGES: dict[str, str]
 
 def model_class(name: str) -> Any: ...

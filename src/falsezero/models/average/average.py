@@ -251,6 +251,20 @@ class StackedAverage(BaseEstimator):
             return Stack(-np.log(1 - self.share), np.full(n_features, 1 / n_features))
         return learn(self.draws_, self.ridge)
 
+    def _is_whole(self) -> bool:
+        """Whether what was loaded from a file fits together."""
+        n_features = len(self.members_) + 1
+        return (
+            self.rates_.shape == (self.n_features_in_,)
+            and self.weights_.shape == (n_features,)
+            and len(self.feature_names_) == n_features
+            and all(
+                estimator.n_features_in_ == self.n_features_in_
+                for member in self.members_
+                for estimator in member.estimators
+            )
+        )
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
