@@ -33,8 +33,11 @@ def test_saved_model_still_gives_its_answers(file: Path) -> None:
     expected = _expected(file)
     assert expected.keys() <= found.keys()
     for method, numbers in expected.items():
-        # A later solver may settle rows a little better than the one that wrote the answers.
-        np.testing.assert_allclose(found[method], numbers, rtol=0.02, atol=0.02, err_msg=method)
+        # Rows of version 1 were not settled one by one, so today's solver moves them a little.
+        tolerance = 0.02 if file.parent.name == "version-1" else 1e-5
+        np.testing.assert_allclose(
+            found[method], numbers, rtol=tolerance, atol=tolerance, err_msg=method
+        )
 
 
 def test_every_model_has_a_file_of_this_version() -> None:

@@ -95,3 +95,12 @@ def test_probabilities_never_claim_certainty() -> None:
 def test_only_long_tables_scroll_within_themselves() -> None:
     assert 'class="scroll"' in data_table([Column("n", range(25), "number")])
     assert 'class="scroll long"' in data_table([Column("n", range(26), "number")])
+
+
+def test_the_page_of_repeated_looks_speaks_of_looks(tmp_path) -> None:
+    looks = fz.datasets.make_looks(30, 6, random_state=0).looks
+    audit = fz.audit(looks, random_state=0, verbose=0)
+    text = audit.to_html(tmp_path / "looks.html").read_text("utf-8")
+    assert "Detection was measured by looking repeatedly" in text
+    assert "handed in" not in text
+    assert "The trial hides finds" not in text

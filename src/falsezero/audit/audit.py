@@ -235,14 +235,15 @@ class Audit:
 
     # -- words ----------------------------------------------------------------------------------
 
+    @property
+    def why_untested(self) -> str:
+        """Why there is no trial, where there is none."""
+        return "The probabilities were handed in, so nothing could be hidden and tested."
+
     @cached_property
     def sentences(self) -> list[str]:
         """The answer in a few sentences: the trial, how many zeros, what it rests on."""
-        said = (
-            list(self.trial.sentences)
-            if self.trial is not None
-            else ["The probabilities were handed in, so nothing could be hidden and tested."]
-        )
+        said = list(self.trial.sentences) if self.trial is not None else [self.why_untested]
         zeros = self.table.shape[0] * self.table.shape[1] - self.table.n_ones - self.table.n_missing
         if not self.is_informative:
             said.append(f"So none of the {zeros:,} zeros is named surprising.")

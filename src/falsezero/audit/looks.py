@@ -48,6 +48,14 @@ class LooksAudit(Audit):
 
     # -- the numbers ------------------------------------------------------------------------------
 
+    @property
+    def why_untested(self) -> str:
+        """Why there is no trial."""
+        return (
+            "Detection was measured by looking repeatedly, so no finds had to be hidden to test "
+            "the order of the zeros."
+        )
+
     @cached_property
     def present(self) -> Probabilities:
         """For every cell, the probability that it is really there, given all its looks."""

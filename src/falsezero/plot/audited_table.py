@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from matplotlib.colors import to_rgb
+from scipy import sparse
 
 from falsezero.analysis.ordering import order_by_correspondence
 from falsezero.plot._canvas import INK, SURPRISING_ONE, SURPRISING_ZERO, Display, shorten
@@ -128,8 +129,6 @@ def _chosen(table: Any) -> tuple[np.ndarray, np.ndarray]:
 
 def _marked(found: Any, table: Any) -> Any:
     """Listed cells as a sparse mask of the table's shape."""
-    from scipy import sparse
-
     rows = [table.row(label) for label in found["row"].tolist()]
     columns = [table.column(label) for label in found["column"].tolist()]
     return sparse.csr_array((np.ones(len(rows)), (rows, columns)), shape=table.shape)

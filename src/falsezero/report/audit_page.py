@@ -43,12 +43,16 @@ _ASSUMPTIONS = (
     "`expected` is how often one look at a cell like this records a one, judged from all other "
     "cells. It is not the probability that the zero is false: a rare thing that is easily found, "
     "and is not there, leaves the same zero.",
-    "The trial hides finds at random, or more of them in some rows. It shows how well lost finds "
-    "are ranked. It cannot show how many were lost: that no zero at all is false would give the "
-    "same table.",
     "Every zero counts as looked for and not found, except cells marked as not observed. Mark the "
     "pairs that nobody looked at: leave those cells empty, or name the pairs that were looked at "
     "(`surveyed=`, `--surveyed`).",
+)
+
+
+_LIMIT_OF_TRIAL = (
+    "The trial hides finds at random, or more of them in some rows. It shows how well lost finds "
+    "are ranked. It cannot show how many were lost: that no zero at all is false would give the "
+    "same table."
 )
 
 
@@ -149,10 +153,7 @@ def _trial(audit: Audit) -> str:
     heading = '<h2 id="trial">The trial on this table</h2>'
     trial = audit.trial
     if trial is None:
-        return (
-            f"{heading}<p>The probabilities were handed in, so nothing could be hidden and found "
-            "again.</p>"
-        )
+        return f"{heading}<p>{inline(audit.why_untested)}</p>"
     said = (
         "A tenth of the ones was turned into zeros, every method was fitted to what was left, and "
         "the zeros were put in order. Average precision is 1 where all hidden finds come first; "
@@ -216,6 +217,8 @@ def _ones(audit: Audit) -> str:
 
 def _basis(audit: Audit) -> str:
     said = list(_ASSUMPTIONS)
+    if audit.trial is not None:
+        said.append(_LIMIT_OF_TRIAL)
     if audit.detection is not None:
         said.append(f"`again` and `present` rest on {audit.detection.source}.")
     elif audit.calibration is None:
