@@ -15,7 +15,7 @@ import falsezero as fz
 from falsezero.data import labels
 from falsezero.data.cells import is_number
 from falsezero.data.errors import DataError, FileReadError, quote
-from falsezero.data.formats import h5ad
+from falsezero.data.formats import _probe
 
 ASKS = r"asks for [\d.]+ GB of memory; .* pass max_gigabytes=\d+"
 
@@ -96,8 +96,8 @@ def test_parquet_may_not_ask_for_everything(tmp_path):
 
 
 def test_packed_text_may_not_ask_for_everything(tmp_path, monkeypatch):
-    monkeypatch.setattr("falsezero.data.limits._FREE", 10**6)
-    monkeypatch.setattr("falsezero.data.limits._EXPANSION", 1)
+    monkeypatch.setattr("falsezero.data.limits.FREE", 10**6)
+    monkeypatch.setattr("falsezero.data.limits.EXPANSION", 1)
     long_line, many = tmp_path / "l.csv.gz", tmp_path / "m.csv.gz"
     long_line.write_bytes(gzip.compress(b"a,b\n" + b"1" * 10**6))
     many.write_bytes(gzip.compress(b"a,b\n" + b"0,1\n" * 100_000))
@@ -199,10 +199,10 @@ def test_annotated_data_may_not_ask_for_everything(annotated):
 
 
 def test_an_endless_loop_in_the_reader_ends(annotated, tmp_path, monkeypatch):
-    endless = tmp_path / "probe.py"
+    endless = tmp_path / "_probe_hdf5.py"
     endless.write_text("while True: pass")
-    monkeypatch.setattr(h5ad, "_PROBE", endless)
-    monkeypatch.setattr(h5ad, "_SECONDS", 0.5)
+    monkeypatch.setattr(_probe, "_FOLDER", endless.parent)
+    monkeypatch.setattr(_probe, "_SECONDS", 0.5)
     with pytest.raises(FileReadError, match="damaged or cut off"):
         fz.read(annotated)
 

@@ -9,6 +9,7 @@ from scipy import sparse
 import falsezero as fz
 from falsezero.data import shards
 from falsezero.data.blocks import Block
+from falsezero.models.discrete_pca import mean_field
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 SETTINGS = {"n_components": 3, "random_state": 0, "max_iter": 8, "tol": 0.0}
@@ -58,6 +59,8 @@ CASES = {
     "plsa": (fz.PLSA(**SETTINGS), counts()),
     "unigram": (fz.UnigramMixture(**SETTINGS), counts()),
     "nmf": (fz.BernoulliNMF(**SETTINGS), dense()),
+    "mean field": (fz.DiscretePCA(inference="mean_field", **SETTINGS), counts()),
+    "em": (fz.DiscretePCA(inference="em", **SETTINGS), counts()),
 }
 
 
@@ -143,7 +146,17 @@ def test_no_files_are_refused():
         fz.Shards([])
 
 
-@pytest.mark.parametrize("model", [fz.DiscretePCA(), fz.BinaryMatrixFactorization()])
+def test_components_begin_from_some_files_of_many(tmp_path, monkeypatch):
+    model = fz.DiscretePCA(3, inference="mean_field", max_iter=60, random_state=0)
+    whole = model.fit(counts()).objective_
+    monkeypatch.setattr(mean_field, "_START_ENTRIES", 500)
+    files = in_files(counts(), tmp_path, 100)
+    assert model.fit(files).objective_ > whole - 0.01 * abs(whole)
+
+
+@pytest.mark.parametrize(
+    "model", [fz.DiscretePCA(inference="collapsed_gibbs"), fz.BinaryMatrixFactorization()]
+)
 def test_a_model_that_needs_all_rows_says_so(model, tmp_path):
     files = in_files(few_ones(), tmp_path, 1000)
     with pytest.raises(TypeError, match=r"needs the whole table in memory.*Shards\(2 files"):

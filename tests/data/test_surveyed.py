@@ -102,6 +102,7 @@ def test_many_rows():
             7,
             "surveyed= needs pairs, a frame, a boolean mask, a Table or a path, not a int.",
         ),
+        ([None], "surveyed= needs pairs of a row and a column label, not a list."),
         (
             pd.DataFrame({"place": ["x"], "genus": ["a"]}),
             "surveyed= has no column 'site'; its columns: 'place', 'genus'",

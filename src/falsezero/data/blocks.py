@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from falsezero.data.row_files import RowFiles
 from falsezero.kernels.codes import UNOBSERVED
 
 __all__ = ["UNOBSERVED", "Block", "Blocks"]
@@ -25,14 +26,14 @@ _CHUNK_ROWS = 128
 """Passes sum over so many rows in single precision; blocks are made of whole chunks, so that how a
 table is cut does not change the sums."""
 
-_SPARSE_BLOCKS, _MOST_SPARSE_BLOCKS, _BLOCK_ENTRIES = 4, 32, 2_000_000
+_SPARSE_BLOCKS, _BLOCK_ENTRIES = 4, 2_000_000
 """Blocks in a sparse table: few, because each brings its own sums over all columns, and more where
 it has many entries, so that many workers can share them."""
 
 
 @dataclass(frozen=True)
 class Block:
-    """Some consecutive rows of a table, without NaN questions.
+    """Some consecutive rows of a table, with unobserved cells kept apart from the values.
 
     ``values`` holds what is stored and observed (ones, counts), ``missing`` the pattern of cells
     not observed (None when every cell was).
@@ -50,7 +51,7 @@ class Block:
         return Block, (self.start, values, self.missing)
 
     def __sizeof__(self) -> int:
-        """Bytes of the rows: whoever keeps blocks for others wants to know."""
+        """Bytes of the rows, for schedulers that keep blocks."""
         parts = [part for part in (self.values, self.missing) if part is not None]
         dense = [part.nbytes for part in parts if isinstance(part, np.ndarray)]
         rest = [part for part in parts if not isinstance(part, np.ndarray)]
@@ -125,6 +126,11 @@ class Block:
         return self.values
 
     @cached_property
+    def csc(self) -> sparse.csc_array:
+        """Observed non-zero values column by column."""
+        return self.csr.tocsc()
+
+    @cached_property
     def missing_csr(self) -> sparse.csr_array | None:
         """Cells not observed as a CSR pattern, or None."""
         if self.missing is None or not isinstance(self.missing, np.ndarray):
@@ -144,6 +150,12 @@ class Blocks(Sequence[Block]):
     [slice(0, 2, None), slice(2, 4, None), slice(4, 5, None)]
     """
 
+    row_files: RowFiles | None = None
+    """Where row quantities are kept; None is the memory of the process that fits."""
+
+    in_files = False
+    """Whether blocks are read anew whenever they are looked at."""
+
     def __init__(self, blocks: list[Block], dtype: np.dtype):
         self._blocks = blocks
         self.dtype = dtype
@@ -157,7 +169,7 @@ class Blocks(Sequence[Block]):
         split = _split_dense
         if sparse.issparse(values):
             entries = len(values.data)
-            number = min(max(_SPARSE_BLOCKS, entries // _BLOCK_ENTRIES), _MOST_SPARSE_BLOCKS)
+            number = max(_SPARSE_BLOCKS, entries // _BLOCK_ENTRIES)
             size *= max(1, -(-n_rows // (number * size)))
             split = _split_sparse
         size = block_rows or size

@@ -12,9 +12,11 @@ from falsezero.data.errors import DataError
 __all__ = ["Cells", "NotANumber", "is_number"]
 
 MISSING = ("", "na", "n/a", "nan", "null", "none", "<na>", "?")
-ONES = ("true", "t", "yes", "y", "x", "+", "present", "\N{CHECK MARK}", "\N{HEAVY CHECK MARK}")
-ZEROS = ("false", "f", "no", "n", "absent")
+YES = ("true", "t", "yes", "y", "ja", "oui", "s\N{LATIN SMALL LETTER I WITH ACUTE}")
+ONES = (*YES, "x", "+", "present", "\N{CHECK MARK}", "\N{HEAVY CHECK MARK}")
+ZEROS = ("false", "f", "no", "n", "nein", "non", "absent")
 NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?|[+-]?inf(inity)?", re.IGNORECASE)
+THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}(,\d{3})+(\.\d*)?")
 MEANINGS = dict.fromkeys(ONES, 1.0) | dict.fromkeys(ZEROS, 0.0)
 MEANINGS |= dict.fromkeys(MISSING, math.nan)
 
@@ -30,6 +32,8 @@ class Cells(dict[str, float]):
     tables repeat, so a text is parsed once and remembered.
 
     >>> cells = Cells({"P": 1, "-": None})
+    >>> cells["1,250"], cells["45 %"]
+    (1250.0, 0.45)
     >>> cells["1"], cells[" 0 "], cells["NA"], cells["yes"], cells["p"], cells["-"]
     (1.0, 0.0, nan, 1.0, 1.0, nan)
     """
@@ -69,6 +73,10 @@ class Cells(dict[str, float]):
                 return known[word]
         if self.decimal != "." and word.count(self.decimal) == 1:
             word = word.replace(self.decimal, ".")
+        elif self.decimal == "." and THOUSANDS.fullmatch(word):
+            word = word.replace(",", "")
+        if word.endswith("%") and NUMBER.fullmatch(word[:-1].rstrip()):
+            return float(word[:-1]) / 100
         if not NUMBER.fullmatch(word):
             raise NotANumber(text)
         return float(word)

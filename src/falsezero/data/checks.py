@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -14,16 +15,22 @@ from falsezero.data.labels import as_labels
 from falsezero.data.table import Table, canonical, cell_of
 from falsezero.data.values import binarized, is_unfit
 
-__all__ = ["KINDS", "Raw", "only_ones_and_gaps", "to_table"]
+__all__ = ["KINDS", "Hints", "Raw", "empty_or_absent", "only_ones_and_gaps", "to_table"]
 
 KINDS = ("binary", "count", "real")
+
+_ENOUGH = 10
+"""Rows from which on it says something that a column never holds the same number twice."""
+
+
+Hints = tuple[list[str], list[str]]
 
 
 class Raw(NamedTuple):
     """What a reader found, before its values are judged.
 
-    `source` names it in messages and `place(row, column)` names one cell; `hint(column, value)` may
-    add ways to handle a bad value.
+    `source` names it in messages and `place(row, column)` names one cell; `hint(row, column,
+    value)` may add ways to handle a bad value, to be named before and after the usual ones.
     """
 
     values: Any
@@ -31,7 +38,9 @@ class Raw(NamedTuple):
     columns: Any = None
     source: str = "The table"
     place: Callable[[int, int], str] | None = None
-    hint: Callable[[int, float], list[str]] = lambda column, value: []
+    hint: Callable[[int, int, float], Hints] = lambda row, column, value: ([], [])
+    asks_of_empty: bool = False
+    """Whether an empty cell of the file may mean absent, which nobody has said yet."""
 
 
 def to_table(
@@ -66,33 +75,64 @@ kind='count' to keep counts.
             raise DataError(
                 f"binarize={binarize} is no threshold; give a number, as in binarize=0."
             )
+        if raw.asks_of_empty and only_ones_and_gaps(matrix, whole=False):
+            raise DataError(empty_or_absent(raw.source))
+        _warn_of_measurements(matrix, binarize, raw, columns)
         matrix = canonical(binarized(matrix, binarize))
     bad = is_unfit(matrix.data, kind)
     if bad.any():
         entry = int(np.argmax(bad))
         row, column = cell_of(matrix, entry)
         value = float(matrix.data[entry])
-        raise DataError(_sentence(place(row, column), value, kind, raw.hint(column, value)))
+        raise DataError(_sentence(place(row, column), value, kind, raw.hint(row, column, value)))
     return Table(matrix, rows, columns, name)
 
 
-def only_ones_and_gaps(values: Any) -> bool:
+def _warn_of_measurements(matrix: Any, threshold: float, raw: Raw, names: NDArray[Any]) -> None:
+    """Say that a column would be ones only because it measures something: a height, a total."""
+    n_rows = matrix.shape[0]
+    if n_rows < _ENOUGH or raw.place is None:
+        return
+    by_column = matrix.tocsc()
+    filled = np.diff(by_column.indptr) == n_rows
+    for t in np.flatnonzero(filled):
+        values = by_column.data[by_column.indptr[t] : by_column.indptr[t + 1]]
+        are_ids = t == 0 and np.all(values == np.floor(values))
+        if not are_ids and np.all(values > threshold) and 10 * np.unique(values).size > 9 * n_rows:
+            name = quote(names[t].item())
+            warnings.warn(
+                f"{raw.source}, column {name} is above {threshold:g} in every row and hardly twice "
+                f"the same; pass drop={name} if it measures something else.",
+                stacklevel=3,
+            )
+
+
+def empty_or_absent(source: str) -> str:
+    """What to ask about a file that has no zeros."""
+    return (
+        f"{source} has empty cells but not a single 0: pass marks={{'': 0}} if an empty cell means "
+        "absent, or marks={'': None} if nobody looked there."
+    )
+
+
+def only_ones_and_gaps(values: Any, whole: bool = True) -> bool:
     """Whether cells are unknown or count something, none zero: unknown may well mean absent."""
     if not sp.issparse(values) or values.nnz < np.prod(values.shape):
         return False
     known = values.data[~np.isnan(values.data)]
-    counts = bool(np.all((known > 0) & (known == np.floor(known))))
+    counts = bool(np.all(known > 0) and (not whole or np.all(known == np.floor(known))))
     return 0 < known.size < values.data.size and counts
 
 
-def _sentence(place: str, value: float, kind: str, hints: list[str]) -> str:
+def _sentence(place: str, value: float, kind: str, hints: Hints) -> str:
     need, remedies = "counts are whole numbers from 0 up", ["kind='real' to keep any number"]
     if kind == "binary":
         need = "a binary table needs 0 or 1"
         if value >= 0 and value == np.floor(value):
             remedies = ["kind='count' to keep counts"]
         remedies = ["binarize=0 (or a higher threshold) to make values above it ones", *remedies]
-    return f"{place} holds {value:.6g}, but {need}: pass {', or '.join([*remedies, *hints])}."
+    ways = ", or ".join([*hints[0], *remedies, *hints[1]])
+    return f"{place} holds {value:.12g}, but {need}: pass {ways}."
 
 
 def _by_label(rows: NDArray[Any], columns: NDArray[Any]) -> Callable[[int, int], str]:

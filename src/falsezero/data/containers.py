@@ -1,4 +1,4 @@
-"""What estimators are given: containers of other libraries opened, so that none loses a gap."""
+"""Convert containers of other libraries so that scikit-learn does not lose missing cells."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["opened"]
 
 
 def opened(X: Any) -> Any:
-    """A table that scikit-learn would misread, as one that it does not; anything else as it is.
+    """Convert a table that scikit-learn would misread; return anything else as it is.
 
     Masked cells become NaN. AnnData, graphs, xarray arrays, frames of polars and pyarrow, and
     frames of pandas with text or sparse columns become a `Table`, as `as_table` reads them; a first

@@ -5,7 +5,15 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 
-__all__ = ["DataError", "FileReadError", "MissingFileError", "quote", "suggest"]
+__all__ = [
+    "DataError",
+    "FileReadError",
+    "MissingFileError",
+    "as_sentence",
+    "choices",
+    "quote",
+    "suggest",
+]
 
 
 _LONG = 200
@@ -24,6 +32,27 @@ class MissingFileError(FileReadError, FileNotFoundError):
     """A file that does not exist."""
 
 
+def as_sentence(problem: object) -> str:
+    """An error or warning as one line.
+
+    >>> as_sentence(KeyError("x"))
+    "KeyError: 'x'; this is a mistake in falsezero, please report it."
+    """
+    sentence = " ".join(str(problem).split())
+    if isinstance(problem, OSError) and problem.strerror:
+        sentence = f"{problem.strerror}: {problem.filename}."
+    known = isinstance(problem, (ValueError, OSError, ImportError, Warning, str))
+    if isinstance(problem, MemoryError):
+        reason = f" ({sentence})" if sentence else ""
+        return f"There is not enough memory{reason}."
+    if not sentence or not (known or sentence.endswith(".")):
+        kind = type(problem).__name__
+        return (
+            f"{kind}: {sentence or 'no message'}; this is a mistake in falsezero, please report it."
+        )
+    return sentence
+
+
 def quote(value: object, limit: int = 80) -> str:
     """A label or another piece of a file as messages show it: quoted, and not too long.
 
@@ -32,6 +61,18 @@ def quote(value: object, limit: int = 80) -> str:
     """
     text = repr(value[: limit + 1] if isinstance(value, (str, bytes)) else value)
     return text if len(text) <= limit else f"{text[: limit - 2]}…{text[0]}"
+
+
+def choices(option: str, names: Iterable[object]) -> str:
+    """How to pass one of several names.
+
+    >>> choices("layer", ["wide", "long"])
+    "layer='wide' or layer='long'"
+    """
+    settings = [f"{option}={quote(str(name))}" for name in names]
+    if len(settings) > 6:
+        return f"{', '.join(settings[:6])}, ..."
+    return " or ".join([", ".join(settings[:-1]), settings[-1]] if settings[1:] else settings)
 
 
 def suggest(wanted: object, known: Iterable[object], what: str = "known names") -> str:

@@ -47,6 +47,8 @@ def load_whole(path: Path, kind: str, load: Callable[[], Any]) -> Any:
     """What `load` returns; one sentence where a file is damaged."""
     try:
         return load()
+    except FileReadError:
+        raise
     except Exception as problem:
         if "Object arrays" in str(problem):
             raise FileReadError(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from typing import Any
 
 import narwhals as nw
@@ -11,13 +12,15 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from falsezero.data.cells import Cells, NotANumber
-from falsezero.data.checks import Raw, only_ones_and_gaps
+from falsezero.data.checks import Hints, Raw, only_ones_and_gaps
 from falsezero.data.errors import DataError, quote, suggest
 from falsezero.data.labels import are_row_numbers, ids_warning, may_be_ids, tidy_labels
 from falsezero.data.layout import Layout
-from falsezero.data.pairs import Pairs, encode, pairs_to_raw
+from falsezero.data.pairs import Pairs, check_dropped, encode, no_label, pairs_to_raw
 
 __all__ = ["as_frame", "frame_to_raw", "is_text", "long_frame", "wide_frame"]
+
+_IN_MEMORY = "The frame"
 
 
 def as_frame(obj: Any) -> nw.DataFrame[Any] | None:
@@ -36,8 +39,8 @@ def as_frame(obj: Any) -> nw.DataFrame[Any] | None:
     return frame if isinstance(frame, nw.DataFrame) else None
 
 
-def wide_frame(frame: nw.DataFrame[Any], index: Any, source: str = "The frame") -> Raw:
-    """Read a frame with one column an attribute.
+def wide_frame(frame: nw.DataFrame[Any], index: Any, source: str = _IN_MEMORY) -> Raw:
+    """Read a frame with one column per attribute.
 
     The row labels are the column named by `index`; else a pandas index that is not the default
     one; else the first column when it holds text or counts the rows; else the positions.
@@ -58,22 +61,29 @@ def wide_frame(frame: nw.DataFrame[Any], index: Any, source: str = "The frame") 
             stacklevel=5,
         )
 
-    def hint(column: int, value: float) -> list[str]:
+    def hint(row: int, column: int, value: float) -> Hints:
         may_name = column == 0 and index is None and rows is None
         first = next(iter(series))
-        return [f"index={quote(first)} if that column names the rows"] * may_name
+        return [], [f"index={quote(first)} if that column names the rows"] * may_name
 
     return Raw(values, rows, list(series), source, hint=hint)
 
 
 def long_frame(
-    frame: nw.DataFrame[Any], row: str, column: str, value: str | None, source: str = "The frame"
+    frame: nw.DataFrame[Any],
+    row: str,
+    column: str,
+    value: str | None,
+    source: str = _IN_MEMORY,
+    drop: Sequence[str] = (),
 ) -> Pairs:
-    """Read a frame that lists pairs, one a line."""
+    """Read a frame that lists pairs, one per line, except those with a label in `drop`."""
     for name in (row, column, value):
         if name is not None and name not in frame.columns:
             remedy = suggest(name, frame.columns, "its columns")
             raise DataError(f"{source} has no column {quote(name)}; {remedy}")
+    if drop:
+        frame = _without_labels(frame, (row, column), drop, source)
     row_codes, rows = encode(_labels(frame[row], source).tolist())
     column_codes, columns = encode(_labels(frame[column], source).tolist())
     values = np.ones(len(frame)) if value is None else _numbers(frame[value], source, None)
@@ -83,6 +93,16 @@ def long_frame(
 
     known = tidy_labels(rows, "row"), tidy_labels(columns, "column")
     return Pairs(row_codes, column_codes, values, *known, source, place)
+
+
+def _without_labels(
+    frame: nw.DataFrame[Any], names: tuple[str, str], drop: Sequence[str], source: str
+) -> nw.DataFrame[Any]:
+    """The lines whose labels are all wanted; no label is called ""."""
+    labels = [["" if x is None or x != x else str(x) for x in frame[n].to_list()] for n in names]
+    check_dropped(source, drop, {*labels[0], *labels[1]}, dict.fromkeys([*labels[0], *labels[1]]))
+    wanted = [not {a, b} & {*drop} for a, b in zip(*labels, strict=True)]
+    return frame.filter(wanted)
 
 
 def _pandas_index(frame: nw.DataFrame[Any]) -> NDArray[Any] | None:
@@ -131,7 +151,12 @@ def _labels(series: nw.Series[Any], source: str) -> NDArray[Any]:
     listed = series.to_list()
     for position, label in enumerate(listed):
         if label is None or label != label:
-            raise DataError(f"{source} row {position} has no label in column {quote(series.name)}.")
+            if source == _IN_MEMORY:
+                raise DataError(
+                    f"{source} row {position} has no label in column {quote(series.name)}; leave "
+                    "such rows out first."
+                )
+            raise DataError(no_label(f"{source} row {position}", series.name))
     return tidy_labels(listed)
 
 
@@ -173,7 +198,7 @@ def _stack(columns: list[NDArray[np.float64]], n_rows: int) -> Any:
     return sp.csc_array((data, np.concatenate(where), indptr), shape=(n_rows, len(columns)))
 
 
-def frame_to_raw(obj: Any, layout: Layout, source: str = "The frame") -> Raw:
+def frame_to_raw(obj: Any, layout: Layout, source: str = _IN_MEMORY) -> Raw:
     """Read a data frame of any library, wide or long."""
     frame = as_frame(obj)
     if frame is None:
@@ -184,6 +209,7 @@ def frame_to_raw(obj: Any, layout: Layout, source: str = "The frame") -> Raw:
             )
         return Raw(np.asarray(obj))
     if layout.is_long and layout.row is not None and layout.column is not None:
-        pairs = long_frame(frame, layout.row, layout.column, layout.value, source)
+        row, column, drop = layout.row, layout.column, layout.drop
+        pairs = long_frame(frame, row, column, layout.value, source, drop)
         return pairs_to_raw(pairs, layout.duplicates)
     return wide_frame(frame, layout.index, source)

@@ -1,4 +1,4 @@
-"""Labels that lie beside a matrix in files of their own, one a line."""
+"""Labels that lie beside a matrix in files of their own, one per line."""
 
 from __future__ import annotations
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Hashable
 from typing import Any
 
@@ -10,7 +11,16 @@ from numpy.typing import NDArray
 
 from falsezero.data.errors import DataError, quote, suggest
 
-__all__ = ["are_row_numbers", "as_labels", "find_label", "pick", "text_array", "tidy_labels"]
+__all__ = [
+    "are_row_numbers",
+    "as_labels",
+    "find_label",
+    "is_readable_text",
+    "pick",
+    "spelling_warning",
+    "text_array",
+    "tidy_labels",
+]
 
 Labels = NDArray[Any]
 
@@ -53,16 +63,28 @@ def tidy_labels(labels: Any, axis: str = "row") -> Labels:
     names = np.asarray(labels if hasattr(labels, "__array__") else _object_array(labels))
     if names.ndim != 1:
         raise DataError(f"The {axis} labels must be one-dimensional, not of shape {names.shape}.")
-    if names.dtype.kind in "iu":
+    if names.dtype.kind in "iu" and _fits(names):
         return names.astype(np.int64)
     if names.dtype.kind == "U":
+        if not is_readable_text(names):
+            raise DataError(f"The {axis} labels hold bytes that are no text; give names as text.")
         return names.copy()
-    if names.dtype.kind == "O" and all(_is_whole(name) for name in names):
+    if names.dtype.kind == "O" and all(_is_whole(name) for name in names) and _fits(names):
         return names.astype(np.int64)
     for position, name in enumerate(names):
         if name is None or name != name:
             raise DataError(f"The label of {axis} {position} is missing; give every {axis} a name.")
     return text_array([_text(name) for name in names], axis)
+
+
+def is_readable_text(names: NDArray[Any]) -> bool:
+    """Whether an array of text holds characters only: arrays from files may hold any four bytes.
+
+    >>> is_readable_text(np.array(["Sus"])), is_readable_text(np.full(1, -1).view("<U2"))
+    (True, False)
+    """
+    codes = np.ascontiguousarray(names).reshape(-1).view(f"{names.dtype.byteorder}u4")
+    return codes.size == 0 or int(codes.max()) <= sys.maxunicode
 
 
 def text_array(names: list[str], axis: str = "row") -> Labels:
@@ -91,7 +113,7 @@ def first_duplicate(names: Labels) -> tuple[int, int] | None:
 
 
 def are_row_numbers(values: Any) -> bool:
-    """Whether values, three at least, count 1, 2, 3: they are then row numbers and no data.
+    """Whether at least three values count 1, 2, 3, ...: they are row numbers then, not data.
 
     >>> are_row_numbers([101, 102, 103]), are_row_numbers(["0", "1"]), are_row_numbers([3, 1, 2])
     (True, False, False)
@@ -101,7 +123,7 @@ def are_row_numbers(values: Any) -> bool:
 
 
 def may_be_ids(values: Any) -> bool:
-    """Whether values, three at least, are different whole numbers: names of rows, it may be.
+    """Whether at least three values are different whole numbers, which may be row names.
 
     >>> may_be_ids(["1004", "17", "23"]), may_be_ids(["1", "0", "1"]), may_be_ids(["0.5", "2", "3"])
     (True, False, False)
@@ -117,6 +139,26 @@ def ids_warning(source: str, column: object) -> str:
         f"{source} holds another whole number in every row of its first column, {column!r}, which "
         f"is read as values; pass index={column!r} if they name the rows, or index=False if not."
     )
+
+
+def spelling_warning(source: str, names: Labels, axis: str) -> str | None:
+    """What to say of labels that differ only in case or blanks, which people type in lists.
+
+    >>> spelling_warning("t.csv", np.array(["Red fox", "RED  FOX"]), "column")
+    "t.csv has columns that differ only in case or blanks, as 'Red fox' and 'RED  FOX' do; they \
+count as different."
+    """
+    if names.dtype.kind != "U":
+        return None
+    known: dict[str, str] = {}
+    for name in names.tolist():
+        other = known.setdefault(" ".join(name.casefold().split()), name)
+        if other != name:
+            return (
+                f"{source} has {axis}s that differ only in case or blanks, as {quote(other)} and "
+                f"{quote(name)} do; they count as different."
+            )
+    return None
 
 
 def find_label(label: Hashable, lookup: dict[Any, int], axis: str) -> int:
@@ -163,6 +205,12 @@ def _object_array(items: Any) -> NDArray[Any]:
     array = np.empty(len(listed), dtype=object)
     array[:] = listed
     return array
+
+
+def _fits(numbers: NDArray[Any]) -> bool:
+    """Whether whole numbers are small enough to stay numbers; longer ones are text."""
+    limits = np.iinfo(np.int64)
+    return not numbers.size or (numbers.min() >= limits.min and numbers.max() <= limits.max)
 
 
 def _is_whole(value: object) -> bool:

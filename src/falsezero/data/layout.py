@@ -33,9 +33,12 @@ class Layout:
             )
         if self.row is None and self.value is not None:
             raise DataError("value= belongs to a long table; pass row= and column= with it.")
-        if self.row is not None and self.drop:
-            raise DataError("drop= belongs to a wide table; in a long one, delete the lines.")
         return self.row is not None
+
+    @property
+    def dropped_columns(self) -> tuple[str, ...]:
+        """Columns of the file to leave out; in a long table `drop` names labels."""
+        return () if self.is_long else self.drop
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from falsezero.data.cells import Cells
 from falsezero.data.errors import DataError, FileReadError, quote, suggest
 from falsezero.data.limits import allowed_bytes, check_size
 
-__all__ = ["Lines", "Record", "TextFile"]
+__all__ = ["Lines", "Record", "TextFile", "undecodable"]
 
 Record = tuple[int, list[str]]
 
@@ -37,6 +37,9 @@ NO_TEXT = {
     b"<": "an HTML or XML page; save the table as CSV",
 }
 
+
+_BELOW = 6
+"""Lines that tell together what separates fields, where the first does not."""
 
 _BYTES_A_CHARACTER = 8
 _BYTES_A_LINE = 100
@@ -138,7 +141,7 @@ class TextFile(NamedTuple):
                 "the file may be cut off, or the quote needs doubling."
             ) from None
         except UnicodeError:
-            raise FileReadError(_undecodable(self)) from None
+            raise FileReadError(undecodable(self.path, self.encoding)) from None
         except (EOFError, gzip.BadGzipFile, zlib.error):
             raise FileReadError(_damaged(self.path)) from None
 
@@ -185,11 +188,18 @@ def _sniff(file: TextFile) -> str:
     bare = [re.sub(r'"[^"]*"', "q", line) for line in lines if not line.startswith(ABOVE)]
     first, second = [*(bare or lines), "", ""][:2]
     best = max(",;\t", key=first.count)
-    if best in first:
+    if best in first and (best in second or not second):
         return best
-    widths = len(first.split()), len(second.split())
-    spaced = widths[1] > 1 and widths[1] - widths[0] in (0, 1)
-    return "|" if "|" in first else " " if spaced else best
+    below = bare[1:_BELOW]
+    widths = {len(line.split()) for line in below}
+    if best not in first:
+        if "|" in first:
+            return "|"
+        if len(widths) == 1 and max(widths) > 1 and max(widths) - len(first.split()) in (0, 1):
+            return " "
+    # A title may stand above the table, with commas of its own.
+    is_title = len(below) > 1
+    return next((cut for cut in ";\t," if is_title and all(cut in x for x in below)), best)
 
 
 def _checked_sample(file: TextFile) -> bytes:
@@ -216,12 +226,13 @@ def _damaged(path: Path) -> str:
     return f"{path} is damaged or cut off: it is not a complete gzip file."
 
 
-def _undecodable(file: TextFile) -> str:
-    with _open(file.path, "rb") as handle:
+def undecodable(path: Path, encoding: str) -> str:
+    """What to say of a file that is not text in an encoding."""
+    with _open(path, "rb") as handle:
         numbered = enumerate(handle, start=1)
-        line = next((line for line, text in numbered if not _decodes(text, file.encoding)), 1)
+        line = next((line for line, text in numbered if not _decodes(text, encoding)), 1)
     remedy = "save it as UTF-8 or pass encoding=, such as encoding='latin-1'"
-    return f"{file.path} line {line} is not {file.encoding.upper()} text; {remedy}."
+    return f"{path} line {line} is not {encoding.upper()} text; {remedy}."
 
 
 def _decodes(text: bytes, encoding: str) -> bool:

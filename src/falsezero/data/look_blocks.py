@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -38,6 +38,8 @@ class LookBlock:
     codes: np.ndarray
     patterns: Patterns
     n_columns: int
+    variables: np.ndarray | None = None
+    """What is known of the rows, rows x terms, the first of them 1."""
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -52,7 +54,8 @@ class LookBlock:
     @property
     def arrays(self) -> list[np.ndarray]:
         """All that the block holds, as plain arrays."""
-        return [self.codes, *self.patterns]
+        known = [] if self.variables is None else [self.variables]
+        return [self.codes, *self.patterns, *known]
 
     def cells(self, by_pattern: np.ndarray) -> np.ndarray:
         """Something known of each pattern and column, for every cell."""
@@ -94,29 +97,25 @@ class LookBlocks(Blocks):
         design: np.ndarray | None = None,
         observers: np.ndarray | None = None,
         *,
+        variables: np.ndarray | None = None,
         rows_differ: bool = False,
         dtype: Any = float,
     ) -> LookBlocks:
         """Cut looks; where nothing but their number matters, cells share their patterns."""
+        blocks = None
         if design is None and observers is None and not rows_differ:
-            shared = _shared(looks)
-            if shared is not None:
-                return cls(shared, np.dtype(dtype))
-        if design is None and observers is None:
-            looks = looks.pooled()
-        n_rows, n_looks, n_columns = looks.shape
-        if design is None:
-            design = np.ones((n_rows, n_looks, 1))
-        if observers is None:
-            observers = np.full((n_rows, n_looks), -1)
-        size = max(1, _BLOCK_LOOKS // (n_looks * n_columns))
-        blocks = []
-        for start in range(0, n_rows, size):
-            here = slice(start, start + size)
-            parts = looks.ones[here], looks.tries[here], design[here], observers[here]
-            codes = np.arange(len(parts[0]))[:, None]
-            blocks.append(LookBlock(start, codes, Patterns(*parts), n_columns))
-        return cls(blocks, np.dtype(dtype))  # type: ignore[arg-type]
+            blocks = _shared(looks)
+        if blocks is None:
+            blocks = _one_by_one(looks, design, observers)
+        if variables is not None:
+            blocks = [replace(block, variables=variables[block.rows]) for block in blocks]
+        return cls(blocks, np.dtype(dtype))
+
+    @property
+    def has_variables(self) -> bool:
+        """Whether something is known of the rows."""
+        first: Any = self[0]
+        return first.variables is not None
 
     def dense_rows(self, rows: np.ndarray) -> np.ndarray:
         """Some rows as floats: 1 where anything was seen, NaN where nobody looked."""
@@ -136,6 +135,25 @@ class LookBlocks(Blocks):
         seen = sum(block.is_seen.sum(axis=0, dtype=float) for block in blocks)
         observed = sum(block.is_observed.sum(axis=0, dtype=float) for block in blocks)
         return seen, observed
+
+
+def _one_by_one(looks: Looks, design: np.ndarray | None, observers: np.ndarray | None) -> list[Any]:
+    """Blocks of rows that each have patterns of their own."""
+    if design is None and observers is None:
+        looks = looks.pooled()
+    n_rows, n_looks, n_columns = looks.shape
+    if design is None:
+        design = np.ones((n_rows, n_looks, 1))
+    if observers is None:
+        observers = np.full((n_rows, n_looks), -1)
+    size = max(1, _BLOCK_LOOKS // (n_looks * n_columns))
+    blocks = []
+    for start in range(0, n_rows, size):
+        here = slice(start, start + size)
+        parts = looks.ones[here], looks.tries[here], design[here], observers[here]
+        codes = np.arange(len(parts[0]))[:, None]
+        blocks.append(LookBlock(start, codes, Patterns(*parts), n_columns))
+    return blocks
 
 
 def _shared(looks: Looks) -> list[Any] | None:

@@ -57,8 +57,8 @@ def _too_many(x: NDArray[Any], n: NDArray[Any], single: bool) -> str:
     found = f"The look {look} at row {row}, column {column}"
     if single:
         return (
-            f"{found} holds {x[row, look, column]:g}, but a look records 0 or 1; pass counts > 0, "
-            "or tries= where entries sum up several looks."
+            f"{found} holds {x[row, look, column]:g}, but a look records 0 or 1; pass binarize=0 "
+            "to make values above it ones, or tries= where entries sum up several looks."
         )
     return f"{found} has {x[row, look, column]:g} ones of {n[row, look, column]:g} looks."
 
@@ -69,7 +69,7 @@ def smallest(array: NDArray[Any]) -> Any:
 
 
 def observers_of(observers: Any, slots: tuple[int, int]) -> NDArray[Any]:
-    """One observer a row and look."""
+    """One observer per row and look."""
     array = np.asarray(observers)
     if array.dtype.kind not in "iuU":
         array = array.astype(str)
@@ -79,7 +79,7 @@ def observers_of(observers: Any, slots: tuple[int, int]) -> NDArray[Any]:
 def variable(
     name: str, array: Any, slots: tuple[int, int], took_place: NDArray[np.bool_]
 ) -> NDArray[np.float64]:
-    """One number a row and look; looks that took place must have one."""
+    """One number per row and look; looks that took place must have one."""
     try:
         values = _over_slots(f"The variable {name!r}", np.asarray(array, dtype=float), slots)
     except (TypeError, ValueError) as problem:
@@ -97,11 +97,11 @@ def variable(
 
 
 def row_variable(name: str, array: Any, n_rows: int) -> NDArray[np.float64]:
-    """One number a row."""
+    """One number per row."""
     values = np.asarray(array, dtype=float)
     if values.shape != (n_rows,) or not np.isfinite(values).all():
         raise DataError(
-            f"The row variable {name!r} needs {n_rows} numbers, one a row and none missing, but "
+            f"The row variable {name!r} needs {n_rows} numbers, one per row and none missing, but "
             f"has shape {values.shape}."
         )
     return values
@@ -110,7 +110,7 @@ def row_variable(name: str, array: Any, n_rows: int) -> NDArray[np.float64]:
 def _over_slots(what: str, array: NDArray[Any], slots: tuple[int, int]) -> NDArray[Any]:
     if array.shape not in (slots, slots[1:]):
         raise DataError(
-            f"{what} has shape {array.shape}; give one entry a row and look {slots}, or one a look "
-            f"{slots[1:]}."
+            f"{what} has shape {array.shape}; give one entry per row and look {slots}, or one per "
+            f"look {slots[1:]}."
         )
     return np.array(np.broadcast_to(array, slots))

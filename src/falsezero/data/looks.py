@@ -25,9 +25,9 @@ class Looks:
     """What several looks at every cell recorded: a table that was filled in more than once.
 
     A cell (row, column) was looked at several times, and each look says one or zero. Looks are
-    kept in up to `n_looks` slots a row, each with its own observer and variables where they matter;
-    where looks are interchangeable one slot counts "seen on x of n looks". A `Table` is the case
-    of one look.
+    kept in up to `n_looks` slots per row, each with its own observer and variables where they
+    matter; where looks are interchangeable one slot counts "seen on x of n looks". A `Table` is
+    the case of one look.
 
     Parameters
     ----------
@@ -115,8 +115,8 @@ class Looks:
     def from_counts(cls, ones: Any, looks: Any, **named: Any) -> Looks:
         """Make looks of two tables: seen on `ones` of `looks` looks, cell by cell.
 
-        `looks` may be one number, or one a row (a column vector) or column: it is broadcast. Labels
-        are those of a `Table`, or are given by name.
+        `looks` may be one number, or one per row (a column vector) or column: it is broadcast.
+        Labels are those of a `Table`, or are given by name.
         """
         if isinstance(ones, Table):
             named = {"rows": ones.rows, "columns": ones.columns, "name": ones.name} | named
@@ -131,18 +131,18 @@ class Looks:
         except ValueError:
             raise DataError(
                 f"looks= has shape {n.shape}, but ones= has shape {x.shape}; give one number of "
-                "looks a cell."
+                "looks per cell."
             ) from None
         return cls(x[:, None, :], n[:, None, :], **named)
 
     @classmethod
     def from_tables(cls, tables: Mapping[Any, Any], **named: Any) -> Looks:
-        """Make looks of one wide table a look: ``{"May": table, "June": table}``.
+        """Make looks of one wide table per look: ``{"May": table, "June": table}``.
 
         All tables have the same rows and columns, in the same order.
         """
         if not tables:
-            raise DataError("There is no table to make looks of; give one table a look.")
+            raise DataError("There is no table to make looks of; give one table per look.")
         parts = list(tables.values())
         first = parts[0]
         for part in parts[1:]:
@@ -222,21 +222,18 @@ class Looks:
 
     def to_numpy(self) -> NDArray[np.float64]:
         """Array of rows x looks x columns; NaN for no look (where slots count, the shares)."""
-        tries = self.tries.astype(float)
-        return np.divide(self.ones, tries, out=np.full(self.shape, np.nan), where=tries > 0)
+        tries, shares = self.tries.astype(float), np.full(self.shape, np.nan)
+        np.divide(self.ones, tries, out=shares, where=tries > 0)
+        return shares
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the looks to an `.npz` file that `falsezero.read` opens again."""
-        import io
-
-        from falsezero.data.output import check_target, write_atomically
+        from falsezero.data.output import check_target, npz_bytes, write_atomically
 
         target = check_target(path)
         if target.suffix != ".npz":
             raise DataError(f"{path} does not end in .npz, which is how looks are saved.")
-        buffer = io.BytesIO()
-        np.savez_compressed(buffer, **self._arrays())  # type: ignore[arg-type]
-        write_atomically(target, buffer.getvalue())
+        write_atomically(target, npz_bytes(self._arrays(), compressed=True))
 
     def _arrays(self) -> dict[str, NDArray[Any]]:
         arrays = {"ones": self.ones, "tries": self.tries}

@@ -38,7 +38,7 @@ def are_baskets(obj: Any) -> bool:
 
 
 def from_baskets(obj: Any) -> Raw:
-    """A table of ones from sets of column labels, one a row."""
+    """A table of ones from sets of column labels, one per row."""
     rows = list(obj) if isinstance(obj, dict) else None
     baskets = list(obj.values()) if isinstance(obj, dict) else list(obj)
     columns = sorted(set().union(*baskets), key=str)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import platform
 import re
@@ -9,12 +10,29 @@ import secrets
 import shutil
 import zlib
 from pathlib import Path
+from typing import Any
 
 from falsezero.data.errors import FileReadError
 
 _HOST = f"{zlib.crc32(platform.node().encode()):08x}"
 
-__all__ = ["check_target", "write_atomically", "write_text"]
+__all__ = ["check_target", "npz_bytes", "write_atomically", "write_text"]
+
+
+def npz_bytes(arrays: dict[str, Any], *, compressed: bool = False) -> bytes:
+    """Arrays as the content of an `.npz` file; Ctrl-C on the way is a KeyboardInterrupt."""
+    import numpy as np
+
+    buffer = io.BytesIO()
+    save: Any = np.savez_compressed if compressed else np.savez
+    try:
+        save(buffer, **arrays)
+    except ValueError as error:
+        # The zip file, closed with a member still open, complains about that instead.
+        if isinstance(error.__context__, KeyboardInterrupt):
+            raise KeyboardInterrupt from None
+        raise
+    return buffer.getvalue()
 
 
 def write_atomically(path: str | os.PathLike[str], data: bytes) -> None:

@@ -1,7 +1,8 @@
-"""Long tables: one line a pair of row and column, turned into a matrix."""
+"""Long tables: one line per pair of row and column, turned into a matrix."""
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
@@ -11,9 +12,9 @@ from numpy.typing import NDArray
 
 from falsezero.data.checks import Raw
 from falsezero.data.errors import DataError, quote, suggest
-from falsezero.data.labels import tidy_labels
+from falsezero.data.labels import spelling_warning, tidy_labels
 
-__all__ = ["DUPLICATES", "Pairs", "encode", "pairs_to_raw"]
+__all__ = ["DUPLICATES", "Pairs", "check_dropped", "encode", "no_label", "pairs_to_raw"]
 
 DUPLICATES = ("error", "max", "sum")
 
@@ -49,6 +50,28 @@ def encode(labels: Iterable[Any]) -> tuple[NDArray[np.intp], list[Any]]:
     return np.array(codes, dtype=np.intp), list(known)
 
 
+def no_label(place: str, column: object) -> str:
+    """What to say of a line without a row or column label."""
+    return (
+        f"{place} has no label in column {quote(column)}; pass drop='' to leave such lines out "
+        "(a row that was searched in vain stays if surveyed= lists it)."
+    )
+
+
+def check_dropped(
+    source: str,
+    drop: Iterable[str],
+    found: Iterable[str],
+    known: Iterable[Any],
+    what: str = "row or column",
+) -> None:
+    """Refuse names to leave out that were not found; `known` are those to point at."""
+    for name in drop:
+        if name not in found:
+            remedy = suggest(name, known, f"its {what.split()[-1]}s")
+            raise DataError(f"{source} has no {what} {quote(name)} to drop; {remedy}")
+
+
 def pairs_to_raw(pairs: Pairs, duplicates: str = "error") -> Raw:
     """Spread a long table out into a matrix; pairs that are not listed are zeros."""
     if duplicates not in DUPLICATES:
@@ -71,6 +94,10 @@ def pairs_to_raw(pairs: Pairs, duplicates: str = "error") -> Raw:
         return f"{pairs.place(entry)}, pair {pairs.label(entry)},"
 
     rows, columns = tidy_labels(pairs.rows, "row"), tidy_labels(pairs.columns, "column")
+    for names, axis in ((rows, "row"), (columns, "column")):
+        message = spelling_warning(pairs.source, names, axis)
+        if message is not None:
+            warnings.warn(message, stacklevel=2)
     return Raw(matrix, rows, columns, pairs.source, place)
 
 

@@ -58,7 +58,8 @@ def read(
     that a format has no use for is refused.
 
     A cell that is empty or NA, NaN, null, None or ? was *not observed*; x, +, yes, y, present, true
-    and t are ones, and no, n, absent, false and f zeros, whatever their case. `marks` says what
+    and t are ones, and no, n, absent, false and f zeros (also ja, oui, sí and nein, non), whatever
+    their case. `marks` says what
     other texts mean, or that an empty cell means absent. A pair that a long table does not list, or
     a cell that a sparse matrix does not store, is an observed zero. Where pairs that nobody looked
     at would silently become zeros, give `surveyed`.
@@ -69,7 +70,7 @@ def read(
         The file.
     row, column : str, optional
         Names of the columns that hold the row and the column label: the file is a long table, one
-        line a pair. Without them the file is wide, one column an attribute.
+        line per pair. Without them the file is wide, one column per attribute.
     value : str, optional
         Column with the value of a pair; without it a listed pair is a one.
     surveyed : pairs, frame, mask, Table or path, optional
@@ -79,7 +80,7 @@ def read(
     look : str, optional
         Column that says which look (visit, night, replicate) a line belongs to: the file holds
         repeated looks and `Looks` come back. With `column` a line is one detection; without it a
-        line is one look, with one column an attribute. Give `surveyed` so that looks which found
+        line is one look, with one column per attribute. Give `surveyed` so that looks which found
         nothing are known.
     observer : str, optional
         Column that says who made the look, in `surveyed` where that is given.
@@ -95,7 +96,8 @@ def read(
         counts the rows (three or more, each one more than the last); otherwise the rows are
         numbered. `False`: no column holds labels.
     drop : str or list of str
-        Columns and rows of a wide text or Parquet file to leave out: totals, dates, coordinates.
+        What to leave out: columns and rows of a wide file, such as totals, dates and coordinates;
+        rows and columns of a long table by their labels, and with "" the lines that have none.
     marks : dict, optional
         What texts in a text file mean, None for not observed: ``{"P": 1, "A": 0, "-9999": None}``,
         or ``{"": 0}`` where an empty cell means absent.
@@ -114,7 +116,7 @@ def read(
     encoding : str
         Encoding of a text file.
     rows, columns : path, optional
-        Text files with the labels of a matrix (`.npz`, `.npy`, `.mtx`), one a line.
+        Text files with the labels of a matrix (`.npz`, `.npy`, `.mtx`), one per line.
     max_gigabytes : float, optional
         Memory that what the file holds may take; by default one gigabyte, or 32 times the size of
         a larger file. What declares more is refused before any memory is taken.

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
 
-from falsezero.data.errors import DataError
+from falsezero.data.errors import DataError, FileReadError
+from falsezero.data.files import find_file
+from falsezero.data.indices import check_indices
 from falsezero.data.table import sorted_out
 
 _ARRAYS = (".npy", ".npz")
@@ -27,29 +29,49 @@ class LongNames(NamedTuple):
 def shape_of(file: str, long: LongNames | None = None) -> tuple[int, int]:
     """Rows and columns of what a file holds, without reading the rest of it."""
     if file.endswith(_PARQUET):
-        return _parquet_shape(file, long)
-    shape = _array_shape(file) if file.endswith(_ARRAYS) else ()
+        return _whole(file, lambda: _parquet_shape(file, long))  # type: ignore[no-any-return]
+    shape: Any = _whole(file, lambda: _array_shape(file)) if file.endswith(_ARRAYS) else ()
     if len(shape) != 2 or 0 in shape:
         raise ValueError(
             f"{file} holds no table; Shards needs .npy files of numpy.save with rows and columns, "
             ".npz files of scipy.sparse.save_npz, or .parquet files."
         )
-    return shape
+    return shape[0], shape[1]
 
 
 def read_values(file: str, long: LongNames | None = None) -> Any:
     """The rows of a file as floats: dense, or sparse and in order."""
     if file.endswith(_PARQUET):
-        return _read_long(file, long) if long else _read_wide(file)
+        return _whole(file, lambda: _read_long(file, long) if long else _read_wide(file))
+    return _whole(file, lambda: _read_array(file))
+
+
+def _read_array(file: str) -> Any:
     with _opened(file) as stream:
         if file.endswith(".npy"):
             return np.load(stream, allow_pickle=False).astype(float, copy=False)
-        return sorted_out(sparse.csr_array(sparse.load_npz(stream), dtype=float))
+        matrix = check_indices(sparse.load_npz(stream))
+        return sorted_out(sparse.csr_array(matrix, dtype=float))
+
+
+def _whole(file: str, load: Callable[[], Any]) -> Any:
+    """What `load` returns; a sentence where the file is damaged, or not there."""
+    if "://" not in file:
+        find_file(file)
+    try:
+        return load()
+    except (FileNotFoundError, PermissionError, ConnectionError, TimeoutError):
+        # Of a file at an address; there is nothing wrong with what it holds.
+        raise
+    except Exception as problem:
+        if isinstance(problem, DataError):
+            raise
+        raise FileReadError(f"{file} is damaged or cut off, and cannot be read.") from None
 
 
 def labels_in(file: str, field: str) -> Any:
     """The labels in one field of a Parquet file, in the order in which they first appear."""
-    return _fields(file, [field]).column(0).unique().to_pylist()
+    return _whole(file, lambda: _fields(file, [field]).column(0).unique().to_pylist())
 
 
 @contextmanager

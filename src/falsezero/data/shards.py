@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import cached_property, partial
 from os import PathLike, fspath
 from typing import Any
 
 import numpy as np
 
 from falsezero.data.blocks import Block, Blocks
+from falsezero.data.row_files import RowFiles
 from falsezero.data.shard_files import LongNames, labels_in, read_values, shape_of
 
 Check = Callable[[Any], Any]
@@ -20,10 +21,10 @@ Check = Callable[[Any], Any]
 class Shards:
     """A table in files, one below the other, of which few rows are ever in memory.
 
-    All models but `DiscretePCA` and the samplers take it wherever they take a table: each file
-    becomes one block. In one process every pass reads the files anew; within `falsezero.on_dask`
-    each worker reads its own files once and keeps them, so they must be where the workers can read
-    them too. (`NoisyOr` and `PLSA` do gather what is not zero in this process.)
+    All models but the samplers take it wherever they take a table: each file becomes one block. In
+    one process every pass reads the files anew; within `falsezero.on_dask` each worker reads its
+    own files once and keeps them, so they must be where the workers can read them too. (`NoisyOr`
+    does gather what is not zero in this process.)
 
     Parameters
     ----------
@@ -36,6 +37,11 @@ class Shards:
     row, column : str, optional
         For Parquet files that list ones: the fields with the labels of their rows and columns. All
         ones of a row must be in one file.
+    weights : path or fsspec address, optional
+        A folder that all workers can write to. What a fit knows of the rows is kept there, in a
+        file for each of `files`, and not in the process that fits, whose memory then does not grow
+        with the rows. `AspectBernoulli` leaves the weights of its rows there, as .npy files named
+        in ``weight_files_``; ``row_weights_`` reads them when it is asked for.
 
     Attributes
     ----------
@@ -65,7 +71,9 @@ class Shards:
         *,
         row: str | None = None,
         column: str | None = None,
+        weights: str | PathLike[str] | None = None,
     ):
+        self.weights = None if weights is None else fspath(weights)
         self.files = [fspath(file) for file in files]
         if not self.files:
             raise ValueError("Shards needs at least one file, but files= is empty.")
@@ -90,11 +98,15 @@ class Shards:
     def blocks(self, check: Check) -> Blocks:
         """The rows as models see them, read when they are looked at and checked each time."""
         read = partial(_read, check=check, long=self.long)
-        return FileBlocks(self.files, self.starts, self.shape[1], read)
+        blocks = FileBlocks(self.files, self.starts, self.shape[1], read)
+        blocks.row_files = None if self.weights is None else RowFiles(self.weights)
+        return blocks
 
 
 class FileBlocks(Blocks):
     """Blocks that are read from files one at a time; where they are sent to, they are kept."""
+
+    in_files = True
 
     def __init__(
         self, files: list[str], starts: list[int], n_columns: int, read: Callable[[str, int], Block]
@@ -102,6 +114,7 @@ class FileBlocks(Blocks):
         self.files, self.starts, self.read = files, starts, read
         self.dtype = np.dtype(float)
         self.shape = (starts[-1] - starts[0], n_columns)
+        self._runs: dict[tuple[int, int], FileBlocks] = {}
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _read_all, (self.files, self.starts, self.read)
@@ -110,16 +123,51 @@ class FileBlocks(Blocks):
         return len(self.files)
 
     def __getitem__(self, index: Any) -> Any:
-        """One block, read now; or some of them, still in their files."""
+        """One block, read now; or some of them, still in their files.
+
+        The same blocks are the same object each time: whoever has read them knows them again.
+        """
         if not isinstance(index, slice):
             return self.read(self.files[index], self.starts[index])
-        files = self.files[index]
-        first = range(len(self))[index].start
-        starts = self.starts[first : first + len(files) + 1]
-        return FileBlocks(files, starts, self.shape[1], self.read)
+        first, stop, _ = index.indices(len(self))
+        if (first, stop) not in self._runs:
+            starts = self.starts[first : stop + 1]
+            run = FileBlocks(self.files[first:stop], starts, self.shape[1], self.read)
+            self._runs[first, stop] = run
+        return self._runs[first, stop]
 
     def __iter__(self) -> Iterator[Block]:
         return (self.read(f, s) for f, s in zip(self.files, self.starts, strict=False))
+
+    @cached_property
+    def _sums(self) -> tuple[np.ndarray, np.ndarray, int]:
+        """What is asked of all files together, from one look at each of them."""
+        total, observed, ones = np.zeros(self.shape[1]), np.zeros(self.shape[1]), 0
+        for block in self:
+            one = Blocks([block], self.dtype)
+            total += one.column_counts[0]
+            observed += one.column_counts[1]
+            ones += one.nnz
+        return total, observed, ones
+
+    @property
+    def column_counts(self) -> tuple[np.ndarray, np.ndarray]:
+        """Sum of the values and number of observed cells, per column."""
+        return self._sums[:2]
+
+    @property
+    def nnz(self) -> int:
+        """Number of observed cells that are not zero."""
+        return self._sums[2]
+
+    def dense_rows(self, rows: np.ndarray) -> np.ndarray:
+        """Some rows of the table, from the files that have them."""
+        result = np.empty((len(rows), self.shape[1]))
+        files = np.searchsorted(self.starts, rows, side="right") - 1
+        for i in np.unique(files):
+            block = Blocks([replace(self[int(i)], start=0)], self.dtype)
+            result[files == i] = block.dense_rows(rows[files == i] - self.starts[i])
+        return result
 
 
 def _read_all(

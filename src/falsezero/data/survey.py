@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import os
+import sys
 import zipfile
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -12,12 +15,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from falsezero.data.cells import Cells, NotANumber
-from falsezero.data.errors import DataError, suggest
+from falsezero.data.errors import DataError, quote, suggest
+from falsezero.data.formats.text import whole_or_text
 from falsezero.data.labels import tidy_labels
 from falsezero.data.layout import ReadOptions
+from falsezero.data.limits import EXPANSION, FREE, allowed_bytes
 from falsezero.data.lines import TextFile
 from falsezero.data.looks import Looks
-from falsezero.data.pairs import encode
+from falsezero.data.pairs import check_dropped, encode
 
 __all__ = ["holds_looks", "looks_from", "read_looks"]
 
@@ -29,6 +34,8 @@ class Listing(NamedTuple):
     columns: dict[str, list[Any]]
     place: Callable[[int], str]
     cells: Cells
+    allowed: int
+    """Bytes that its looks may take in memory."""
 
     def __len__(self) -> int:
         return len(next(iter(self.columns.values()), []))
@@ -37,8 +44,27 @@ class Listing(NamedTuple):
         """The entries of a column, or which names come close."""
         if name not in self.columns:
             remedy = suggest(name, self.columns, "its columns")
-            raise DataError(f"{self.source} has no column {name!r}; {remedy}")
+            raise DataError(f"{self.source} has no column {quote(name)}; {remedy}")
         return self.columns[name]
+
+    def without(self, drop: Sequence[str], labelled: tuple[str | None, ...]) -> Listing:
+        """The list without some columns, and without lines whose labels are among `drop`."""
+        columns = {name: each for name, each in self.columns.items() if name not in drop}
+        labels = [columns[name] for name in labelled if name is not None and name in columns]
+        known = {str(label).strip() for each in labels for label in each}
+        check_dropped(self.source, drop, {*self.columns, *known}, sorted(known))
+        lines = zip(*labels, strict=True) if labels else [()] * len(self)
+        kept = [
+            entry
+            for entry, line in enumerate(lines)
+            if not any(str(label).strip() in drop for label in line)
+        ]
+        picked = {name: [each[entry] for entry in kept] for name, each in columns.items()}
+
+        def place(entry: int) -> str:
+            return self.place(kept[entry])
+
+        return Listing(self.source, picked, place, self.cells, self.allowed)
 
     def labels(self, name: str, axis: str) -> list[Any]:
         """Entries that name something: none may be missing."""
@@ -48,12 +74,21 @@ class Listing(NamedTuple):
         for position, entry in enumerate(entries):
             if entry is None or entry == "" or entry != entry:
                 raise DataError(
-                    f"{self.place(position)} has no {axis} in column {name!r}; "
+                    f"{self.place(position)} has no {axis} in column {quote(name)}; "
                     "every look needs one."
                 )
-        whole = [str(entry).lstrip("-") for entry in entries]
-        is_whole = all(text.isdecimal() and (text == "0" or text[0] != "0") for text in whole)
-        return [int(entry) for entry in entries] if is_whole else [str(entry) for entry in entries]
+        tidy: list[Any] = whole_or_text([str(entry) for entry in entries]).tolist()
+        return tidy
+
+    def check_size(self, *shape: int) -> None:
+        """Refuse so many rows, looks and columns where they would take far too much memory."""
+        needed = 16 * math.prod(shape)
+        if needed > self.allowed:
+            raise DataError(
+                f"{self.source} names {shape[0]} rows, {shape[1]} looks and {shape[2]} columns, "
+                f"which together take {needed / 1e9:.1f} GB of memory; number the looks of every "
+                "row from 1, so that rows share them, or pass max_gigabytes= to read."
+            )
 
     def numbers(self, name: str) -> NDArray[np.float64]:
         """Entries as numbers, NaN where there is none."""
@@ -63,8 +98,8 @@ class Listing(NamedTuple):
                 numbers[position] = self.cells.parse(entry)
             except NotANumber:
                 raise DataError(
-                    f"{self.place(position)}, column {name!r} holds {entry!r} where a number "
-                    "belongs."
+                    f"{self.place(position)}, column {quote(name)} holds {quote(entry)} where "
+                    "a number belongs."
                 ) from None
         return numbers
 
@@ -94,15 +129,6 @@ def read_looks(
         with open_archive(file, options.max_gigabytes) as archive:
             parts = load_whole(file, ".npz", lambda: dict(archive))
         return Looks.from_arrays(parts, str(file), name)
-    text = TextFile(
-        file,
-        options.delimiter,
-        options.encoding,
-        True,
-        options.skip,
-        options.marks,
-        options.max_gigabytes,
-    )
     labels: dict[str, Any] = {
         "row": options.row,
         "column": options.column,
@@ -110,11 +136,12 @@ def read_looks(
         "look": look,
     }
     took_place = None if surveyed is None else listing_of(surveyed)
-    return looks_from(listing_of(file, text), surveyed=took_place, name=name, **labels, **named)
+    found = listing_of(file, options).without(options.drop, (options.row, options.column))
+    return looks_from(found, surveyed=took_place, name=name, **labels, **named)
 
 
-def listing_of(obj: Any, text: TextFile | None = None) -> Listing:
-    """Read a text or Parquet file, or a data frame, as named columns."""
+def listing_of(obj: Any, options: ReadOptions | None = None) -> Listing:
+    """Read a file that holds lines, or a data frame, as named columns."""
     from falsezero.data.files import find_file
     from falsezero.data.formats.parquet import arrow_table
     from falsezero.data.frames import as_frame
@@ -123,8 +150,7 @@ def listing_of(obj: Any, text: TextFile | None = None) -> Listing:
     if isinstance(obj, str | os.PathLike):
         file = find_file(obj)
         if file.suffix.lower() not in (".parquet", ".pq"):
-            options = TextFile(file) if text is None else text._replace(path=file)
-            return _text_listing(options)
+            return _file_listing(file, options or ReadOptions())
         obj, source = arrow_table(file)[0], str(file)
     frame = as_frame(obj)
     if frame is None:
@@ -132,13 +158,39 @@ def listing_of(obj: Any, text: TextFile | None = None) -> Listing:
             f"Looks are listed in a file or a data frame, not in a {type(obj).__name__}."
         )
     columns = {str(name): frame[name].to_list() for name in frame.columns}
-    return Listing(source, columns, lambda entry: f"{source} row {entry}", Cells())
+    allowed = max(FREE, EXPANSION * 8 * len(frame) * len(columns))
+    return Listing(source, columns, lambda entry: f"{source} row {entry}", Cells(), allowed)
+
+
+def _file_listing(file: Path, options: ReadOptions) -> Listing:
+    """A text file with the numbers of its lines, or the lines of a workbook or an archive."""
+    from falsezero.data.formats import format_of
+    from falsezero.data.formats.text import FORMAT, text_file
+
+    kind = format_of(file)
+    if kind is FORMAT:
+        return _text_listing(text_file(file, replace(options, header=True)))
+    if kind.first_lines is None:
+        raise DataError(
+            f"{file} holds a matrix, but looks are listed one a line, as in a CSV file."
+        )
+    names, lines = kind.first_lines(file, options, sys.maxsize)
+    columns = {name: [line[at] for line in lines] for at, name in enumerate(names)}
+    allowed = allowed_bytes(file, options.max_gigabytes)
+    cells = Cells(options.marks)
+    return Listing(str(file), columns, lambda entry: f"{file} row {entry + 1}", cells, allowed)
 
 
 def _text_listing(file: TextFile) -> Listing:
     records = file.records()
     _, head = next(records)
     names = [name.strip() for name in head]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise DataError(
+            f"{file.path} uses the column name {quote(twice)} twice; give every column a name of "
+            "its own."
+        )
     columns: dict[str, list[Any]] = {name: [] for name in names}
     lines = []
     for line, fields in records:
@@ -150,9 +202,12 @@ def _text_listing(file: TextFile) -> Listing:
         lines.append(line)
         for name, field in zip(names, fields, strict=True):
             columns[name].append(field)
-    return Listing(
-        str(file.path), columns, lambda entry: f"{file.path} line {lines[entry]}", file.cells()
-    )
+
+    def place(entry: int) -> str:
+        return f"{file.path} line {lines[entry]}"
+
+    allowed = allowed_bytes(file.path, file.max_gigabytes)
+    return Listing(str(file.path), columns, place, file.cells(), allowed)
 
 
 def looks_from(
@@ -203,6 +258,7 @@ class _Visits:
         }
         self.slots = (row_codes, look_codes)
         shape = (len(self.rows), len(self.looks))
+        listing.check_size(*shape, 1)
         self.took_place = np.zeros(shape, dtype=bool)
         self.took_place[self.slots] = True
         self.observers = (
@@ -213,19 +269,20 @@ class _Visits:
         self.variables = {name: self._of_look(name, listing.numbers(name), shape) for name in names}
 
     def _of_look(self, name: str, entries: NDArray[Any], shape: tuple[int, int]) -> NDArray[Any]:
-        """One entry a look; the lines of a look must agree."""
+        """One entry per look; the lines of a look must agree."""
         array = np.zeros(shape, dtype=entries.dtype)
         array[self.slots] = entries
         for position, (entry, kept) in enumerate(zip(entries, array[self.slots], strict=True)):
             if entry != kept and not (entry != entry and kept != kept):
                 raise DataError(
-                    f"{self.listing.place(position)} gives a look another {name!r} ({entry}) than "
-                    f"a later line ({kept}); a look has one."
+                    f"{self.listing.place(position)} gives a look another {quote(name)} "
+                    f"({quote(entry.item())}) than a later line ({quote(kept.item())}); a look "
+                    "has one."
                 )
         return array
 
     def named(self, name: str | None) -> dict[str, Any]:
-        """What `Looks` wants to know."""
+        """Arguments for `Looks`."""
         return {
             "rows": self.rows,
             "looks": self.looks,
@@ -252,6 +309,7 @@ def _long(
         known, more = encode([*columns, *surveyed.labels(column, "column")])
         codes, columns, looked = codes, more, known[len(columns) :]
     values = np.ones(len(found)) if value is None else found.numbers(value)
+    found.check_size(len(visits.rows), len(visits.looks), len(columns))
     array = np.full((len(visits.rows), len(visits.looks), len(columns)), np.nan)
     array[visits.took_place] = 0.0
     if by_cell:
@@ -263,16 +321,16 @@ def _long(
         slot = slot_of.get((str(key[0]), str(key[1])))
         if slot is None or (by_cell and np.isnan(array[(*slot, t)]) and filled[(*slot, t)] < 0):
             raise DataError(
-                f"{found.place(entry)} reports {columns[t]!r} on look {key[1]!r} of row "
-                f"{key[0]!r}, which is not in the list of looks; add the look to surveyed= or "
+                f"{found.place(entry)} reports {quote(columns[t])} on look {quote(key[1])} of row "
+                f"{quote(key[0])}, which is not in the list of looks; add the look to surveyed= or "
                 "remove the line."
             )
         cell = (*slot, int(t))
         before = int(filled[cell])
         if before >= 0 and not _same(values[before], values[entry]):
             raise DataError(
-                f"{found.place(entry)} gives {columns[t]!r} on look {key[1]!r} of row {key[0]!r} "
-                f"another value ({values[entry]:g}) than {found.place(before)} "
+                f"{found.place(entry)} gives {quote(columns[t])} on look {quote(key[1])} of row "
+                f"{quote(key[0])} another value ({values[entry]:g}) than {found.place(before)} "
                 f"({values[before]:g}); keep one of them."
             )
         filled[cell] = entry
@@ -294,6 +352,7 @@ def _wide(
         raise DataError(
             f"{found.source} has no attributes beside the columns that describe a look."
         )
+    found.check_size(*visits.took_place.shape, len(columns))
     array = np.full((*visits.took_place.shape, len(columns)), np.nan)
     if visits.listing is not found:
         array[visits.took_place] = 0.0
@@ -305,12 +364,12 @@ def _wide(
         slot = slot_of.get((str(key[0]), str(key[1])))
         if slot is None:
             raise DataError(
-                f"{found.place(entry)} is look {key[1]!r} of row {key[0]!r}, which is not in the "
-                "list of looks; add it to surveyed= or remove the line."
+                f"{found.place(entry)} is look {quote(key[1])} of row {quote(key[0])}, which "
+                "is not in the list of looks; add it to surveyed= or remove the line."
             )
         if slot in first:
             raise DataError(
-                f"{found.place(entry)} repeats look {key[1]!r} of row {key[0]!r} (first: "
+                f"{found.place(entry)} repeats look {quote(key[1])} of row {quote(key[0])} (first: "
                 f"{found.place(first[slot])}); give every look a name of its own."
             )
         first[slot] = entry

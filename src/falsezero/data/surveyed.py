@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from falsezero.data.checks import to_table
-from falsezero.data.errors import DataError, suggest
+from falsezero.data.errors import DataError, quote, suggest
 from falsezero.data.labels import tidy_labels
 from falsezero.data.pairs import Pairs, encode
 from falsezero.data.table import Table, canonical
@@ -79,12 +79,17 @@ def is_mask(surveyed: Any, shape: tuple[int, int]) -> bool:
 
 def pairs_of_list(pairs: Any) -> Pairs:
     """Read a list of (row label, column label) pairs."""
-    listed = [tuple(pair) for pair in pairs]
+    try:
+        listed = [tuple(pair) for pair in pairs]
+    except TypeError:
+        raise DataError(
+            f"surveyed= needs pairs of a row and a column label, not a {type(pairs).__name__}."
+        ) from None
     for position, pair in enumerate(listed):
         if len(pair) != 2:
             raise DataError(
                 f"surveyed= needs pairs of a row and a column label, but entry {position} is "
-                f"{pair!r}."
+                f"{quote(pair)}."
             )
     row_codes, rows = encode(pair[0] for pair in listed)
     column_codes, columns = encode(pair[1] for pair in listed)

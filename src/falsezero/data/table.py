@@ -106,7 +106,8 @@ class Table:
     @property
     def observed(self) -> NDArray[np.bool_]:
         """The cells that were observed, as a dense boolean array of the table's full shape."""
-        return ~self.missing.toarray()
+        missing: NDArray[np.bool_] = self.missing.toarray()
+        return ~missing
 
     @property
     def is_binary(self) -> bool:
@@ -296,7 +297,7 @@ def _dense(values: Any) -> NDArray[np.float64]:
     return array
 
 
-def _real(array: Any) -> Any:
+def _real(array: np.ndarray) -> NDArray[np.float64]:
     if array.dtype.kind == "c":
         raise DataError("A table needs real numbers, but complex ones were given.")
     return array.astype(np.float64, copy=True)

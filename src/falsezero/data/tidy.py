@@ -1,4 +1,4 @@
-"""Results as tidy tables, without asking anybody to install pandas."""
+"""Results as tidy tables, without requiring pandas."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["Tidy"]
 
 
 class Tidy:
-    """A small table of results: named columns of equal length, one row a finding.
+    """A small table of results: named columns of equal length, one row per finding.
 
     ``pandas.DataFrame(tidy)`` and ``polars.DataFrame(dict(tidy))`` make data frames of it.
 
@@ -45,7 +45,7 @@ class Tidy:
 
     @classmethod
     def from_rows(cls, rows: Sequence[Mapping[str, Any]], columns: Sequence[str] = ()) -> Tidy:
-        """Build from one mapping a row; `columns` names them where there are no rows."""
+        """Build from one mapping per row; `columns` names them where there are no rows."""
         names = list(columns) or list(dict.fromkeys(name for row in rows for name in row))
         return cls({name: [row.get(name) for row in rows] for name in names})
 
@@ -80,7 +80,7 @@ class Tidy:
         return self.take(slice(n))
 
     def to_rows(self) -> list[dict[str, Any]]:
-        """One dict a row, of plain Python values (what JSON wants)."""
+        """One dict per row, of plain Python values (what JSON wants)."""
         plain = {name: values.tolist() for name, values in self._columns.items()}
         return [dict(zip(plain, row, strict=True)) for row in zip(*plain.values(), strict=True)]
 

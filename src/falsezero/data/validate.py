@@ -89,7 +89,7 @@ def _keep_names(estimator: Any, table: Table, reset: bool) -> None:
 
 
 def check_values(values: Any, kind: str, binarize: float | None, name: str) -> Any:
-    """Binarise if asked, drop stored zeros, and refuse values that the model cannot mean."""
+    """Binarise if asked, drop stored zeros, and refuse values that the model cannot use."""
     if kind == "binary" and binarize is not None:
         values = binarized(values, binarize)
     data = values.data if sparse.issparse(values) else values

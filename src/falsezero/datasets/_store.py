@@ -29,8 +29,8 @@ class DatasetNotFoundError(FileNotFoundError):
 class Dataset:
     """A table with what is known about its rows and columns.
 
-    `target` holds one class or number a row where there is one; `row_info` and `column_info` hold
-    further named columns, one entry a row (a column) of the table; `image_shape` the height and
+    `target` holds one class or number per row where there is one; `row_info` and `column_info` hold
+    further named columns, one entry per row (a column) of the table; `image_shape` the height and
     width where a row is a picture. Where cells were looked at repeatedly, `looks` holds what each
     look recorded, rows x looks x columns, NaN where nobody looked, and `look_info` named arrays
     of rows x looks.
@@ -88,7 +88,7 @@ class Folder:
             return {key: archive[key] for key in archive.files}
 
     def lines(self, name: str) -> NDArray[Any]:
-        """Read a list of names, one a line."""
+        """Read a list of names, one per line."""
         text = self.file(name).read_text(encoding="utf-8")
         return np.array(text.removesuffix("\n").split("\n"), dtype=np.str_)
 

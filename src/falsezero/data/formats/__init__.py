@@ -1,4 +1,4 @@
-"""File formats that `falsezero.read` knows: one module a format, each with its `FORMAT`.
+"""File formats that `falsezero.read` knows: one module per format, each with its `FORMAT`.
 
 To add a format, put a module here that defines one (or call `register_format` from anywhere else):
 
@@ -18,12 +18,15 @@ from falsezero.data.checks import Raw
 from falsezero.data.errors import DataError
 from falsezero.data.layout import ReadOptions
 
-__all__ = ["FRAME_OPTIONS", "Format", "format_of", "known_formats", "register_format"]
+__all__ = ["FRAME_OPTIONS", "FirstLines", "Format", "format_of", "known_formats", "register_format"]
 
 FRAME_OPTIONS = frozenset({"row", "column", "value", "index", "duplicates", "drop"})
 """What formats take that hold a wide or a long table."""
 
 _FOR_ALL = {"max_gigabytes"}
+
+
+FirstLines = tuple[list[str], list[list[str]]]
 
 
 @dataclass(frozen=True)
@@ -42,6 +45,9 @@ class Format:
         Names of the `ReadOptions` that the reader obeys; all others are refused.
     description : str, optional
         With an article, for messages; by default "a <name> file".
+    first_lines : callable, optional
+        Takes the path, the `ReadOptions` and a number n, returns the names of the columns and the
+        first n lines as text; for formats that hold lines.
     """
 
     name: str
@@ -49,6 +55,7 @@ class Format:
     reader: Callable[[Path, ReadOptions], Raw]
     options: frozenset[str] = frozenset()
     description: str = ""
+    first_lines: Callable[[Path, ReadOptions, int], FirstLines] | None = None
 
     def read(self, path: Path, options: ReadOptions) -> Raw:
         """Read a file, after refusing options that mean nothing for this format."""

@@ -10,7 +10,7 @@ from falsezero.data.checks import Raw
 from falsezero.data.errors import DataError
 from falsezero.data.files import load_whole
 from falsezero.data.formats import FRAME_OPTIONS, Format
-from falsezero.data.formats.parquet import without_columns
+from falsezero.data.formats.parquet import first_arrow_lines, without_columns
 from falsezero.data.layout import ReadOptions
 from falsezero.data.limits import check_size
 
@@ -19,6 +19,13 @@ def read_feather(path: Path, options: ReadOptions) -> Raw:
     """Read an Arrow file; the column that pandas stored as index holds the row labels."""
     from falsezero.data.frames import frame_to_raw
 
+    frame, stored = without_columns(path, _arrow_table(path, options), options.dropped_columns)
+    if options.index is None and not options.is_long:
+        options = replace(options, index=stored)
+    return frame_to_raw(frame, options, str(path))
+
+
+def _arrow_table(path: Path, options: ReadOptions) -> Any:
     try:
         import pyarrow as pa
     except ImportError:
@@ -29,14 +36,17 @@ def read_feather(path: Path, options: ReadOptions) -> Raw:
     source = load_whole(path, "Feather", lambda: pa.ipc.open_file(pa.memory_map(str(path))))
     table = load_whole(path, "Feather", source.read_all)
     check_size(path, _dense_bytes(table), options.max_gigabytes)
-    frame, stored = without_columns(path, table, options.drop)
-    if options.index is None and not options.is_long:
-        options = replace(options, index=stored)
-    return frame_to_raw(frame, options, str(path))
+    return table
 
 
 def _dense_bytes(table: Any) -> int:
     return 8 * int(table.num_rows) * int(table.num_columns)
 
 
-FORMAT = Format("Feather", (".feather", ".arrow"), reader=read_feather, options=FRAME_OPTIONS)
+FORMAT = Format(
+    "Feather",
+    (".feather", ".arrow"),
+    reader=read_feather,
+    options=FRAME_OPTIONS,
+    first_lines=lambda path, options, n: first_arrow_lines(_arrow_table(path, options), n),
+)

@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
 from pathlib import Path
 
 from falsezero.data.checks import Raw
 from falsezero.data.errors import DataError, FileReadError
 from falsezero.data.files import load_whole, located
 from falsezero.data.formats import Format
+from falsezero.data.formats._probe import probed
 from falsezero.data.layout import ReadOptions
 from falsezero.data.limits import check_size
 from falsezero.data.objects import from_annotated
-
-_PROBE = Path(__file__).with_name("_probe_hdf5.py")
-_MEMORY = 4 << 30
-_SECONDS, _BYTES_A_SECOND = 60, 10_000_000
 
 
 def read_h5ad(path: Path, options: ReadOptions) -> Raw:
@@ -36,17 +30,9 @@ def read_h5ad(path: Path, options: ReadOptions) -> Raw:
 
 def check_hdf5(path: Path, max_gigabytes: float | None = None, kind: str = ".h5ad") -> None:
     """Refuse an HDF5 file that is damaged, asks for too much, or would read other files."""
-    if not sys.executable:
+    found = probed(path, "_probe_hdf5.py", kind)
+    if found is None:
         return
-    seconds = _SECONDS + path.stat().st_size / _BYTES_A_SECOND
-    command = [sys.executable, "-I", str(_PROBE), str(path), str(_MEMORY)]
-    try:
-        probe = subprocess.run(command, capture_output=True, timeout=seconds, check=True)
-        found = json.loads(probe.stdout)
-    except (subprocess.SubprocessError, ValueError):
-        raise FileReadError(
-            f"{path} is damaged or cut off: it is not a complete {kind} file."
-        ) from None
     if found["elsewhere"]:
         raise FileReadError(
             f"{path} takes {found['elsewhere'][0]!r} from another file, which is not read; save "

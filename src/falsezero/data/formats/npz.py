@@ -39,13 +39,13 @@ def read_npz(path: Path, options: ReadOptions) -> Raw:
 
 def open_archive(path: Path, max_gigabytes: float | None = None) -> Any:
     """An archive whose arrays together take no more memory than it may ask for."""
-    declared = load_whole(path, ".npz", lambda: _declared_bytes(path))
+    declared = load_whole(path, ".npz", lambda: unpacked_bytes(path))
     check_size(path, declared, max_gigabytes)
     return load_whole(path, ".npz", lambda: _archive(path))
 
 
-def _declared_bytes(path: Path) -> int:
-    """Bytes of all arrays unpacked."""
+def unpacked_bytes(path: Path) -> int:
+    """Bytes of all files in an archive."""
     with zipfile.ZipFile(path) as archive:
         return sum(member.file_size for member in archive.infolist())
 

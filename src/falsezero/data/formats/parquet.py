@@ -8,21 +8,29 @@ from pathlib import Path
 from typing import Any
 
 from falsezero.data.checks import Raw
-from falsezero.data.errors import DataError, quote, suggest
+from falsezero.data.errors import DataError
 from falsezero.data.files import load_whole
-from falsezero.data.formats import FRAME_OPTIONS, Format
+from falsezero.data.formats import FRAME_OPTIONS, FirstLines, Format
 from falsezero.data.layout import ReadOptions
 from falsezero.data.limits import check_size
+from falsezero.data.pairs import check_dropped
 
 
 def read_parquet(path: Path, options: ReadOptions) -> Raw:
     """Read a Parquet file; the column that pandas stored as index holds the row labels."""
     from falsezero.data.frames import frame_to_raw
 
-    frame, stored = arrow_table(path, options.drop, options.max_gigabytes)
+    frame, stored = arrow_table(path, options.dropped_columns, options.max_gigabytes)
     if options.index is None and not options.is_long:
         options = replace(options, index=stored)
     return frame_to_raw(frame, options, str(path))
+
+
+def first_arrow_lines(table: Any, n: int) -> FirstLines:
+    """Names of the columns and the first n lines of an Arrow table."""
+    rows = table.slice(0, n).to_pylist()
+    names = list(table.column_names)
+    return names, [["" if row[name] is None else str(row[name]) for name in names] for row in rows]
 
 
 def arrow_table(
@@ -44,10 +52,7 @@ def arrow_table(
 def without_columns(path: Path, table: Any, drop: Sequence[str]) -> tuple[Any, str | None]:
     """An Arrow table without some columns, and the column that pandas stored as index."""
     index = load_whole(path, "Arrow", lambda: _stored_index(table))
-    for name in drop:
-        if name not in table.column_names:
-            remedy = suggest(name, table.column_names, "its columns")
-            raise DataError(f"{path} has no column {quote(name)} to drop; {remedy}")
+    check_dropped(str(path), drop, table.column_names, table.column_names, "column")
     return table.drop_columns(list(drop)), index
 
 
@@ -72,4 +77,12 @@ def _bits(kind: Any) -> int:
         return 64
 
 
-FORMAT = Format("Parquet", (".parquet", ".pq"), reader=read_parquet, options=FRAME_OPTIONS)
+FORMAT = Format(
+    "Parquet",
+    (".parquet", ".pq"),
+    reader=read_parquet,
+    options=FRAME_OPTIONS,
+    first_lines=lambda path, options, n: first_arrow_lines(
+        arrow_table(path, max_gigabytes=options.max_gigabytes)[0], n
+    ),
+)

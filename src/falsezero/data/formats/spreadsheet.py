@@ -11,14 +11,18 @@ from typing import Any, NamedTuple
 
 from falsezero.data.cells import Cells
 from falsezero.data.checks import Raw
-from falsezero.data.errors import DataError, suggest
+from falsezero.data.errors import DataError, choices, suggest
 from falsezero.data.files import load_whole
 from falsezero.data.formats import FRAME_OPTIONS, Format
-from falsezero.data.formats.text import long_text, wide_text
+from falsezero.data.formats._probe import probed
+from falsezero.data.formats.npz import unpacked_bytes
+from falsezero.data.formats.text import first_lines, long_text, wide_text
 from falsezero.data.layout import ReadOptions
 from falsezero.data.limits import check_size
 from falsezero.data.lines import Record
 from falsezero.data.pairs import pairs_to_raw
+
+_BYTES_A_CELL = 40
 
 
 class Sheet(NamedTuple):
@@ -30,6 +34,8 @@ class Sheet(NamedTuple):
     skip: int
     marks: Mapping[str, Any]
     max_gigabytes: float | None = None
+    others: tuple[str, ...] = ()
+    """Sheets that might have been meant."""
     cut: str = "the edges of cells"
 
     def records(self) -> Iterator[Record]:
@@ -46,18 +52,31 @@ class Sheet(NamedTuple):
 
 def read_spreadsheet(path: Path, options: ReadOptions) -> Raw:
     """Read a sheet, wide or long; the first one that is not empty unless `layer` names another."""
-    is_long = options.is_long
-    lines = _lines(path, options)
-    sheet = Sheet(
-        path, lines, options.header or is_long, options.skip, options.marks, options.max_gigabytes
-    )
-    if is_long and options.row is not None and options.column is not None:
-        pairs = long_text(sheet, options.row, options.column, options.value)
-        return pairs_to_raw(pairs, options.duplicates)
-    return wide_text(sheet, options.index, options.drop)
+    is_long, sheet = options.is_long, _sheet_of(path, options)
+    try:
+        if is_long and options.row is not None and options.column is not None:
+            row, column, drop = options.row, options.column, options.drop
+            pairs = long_text(sheet, row, column, options.value, drop)
+            return pairs_to_raw(pairs, options.duplicates)
+        return wide_text(sheet, options.index, options.drop)
+    except DataError as problem:
+        if not sheet.others:
+            raise
+        other = choices("layer", sheet.others)
+        raise DataError(
+            f"{str(problem).removesuffix('.')}, or pass {other} for another sheet."
+        ) from None
 
 
-def _lines(path: Path, options: ReadOptions) -> list[list[Any]]:
+def _sheet_of(path: Path, options: ReadOptions) -> Sheet:
+    header = options.header or options.is_long
+    lines, others = _lines(path, options)
+    marks, limit = options.marks, options.max_gigabytes
+    return Sheet(path, lines, header, options.skip, marks, limit, others)
+
+
+def _lines(path: Path, options: ReadOptions) -> tuple[list[list[Any]], tuple[str, ...]]:
+    """The lines of a sheet, and the names of those that might have been meant instead."""
     try:
         import python_calamine
     except ImportError:
@@ -65,8 +84,11 @@ def _lines(path: Path, options: ReadOptions) -> list[list[Any]]:
             f"{path} is a spreadsheet, which needs python-calamine: pip install falsezero[excel]."
         ) from None
     if zipfile.is_zipfile(path):
-        with zipfile.ZipFile(path) as archive:
-            check_size(path, sum(m.file_size for m in archive.infolist()), options.max_gigabytes)
+        declared = load_whole(path, "spreadsheet", lambda: unpacked_bytes(path))
+        check_size(path, declared, options.max_gigabytes)
+    probe = probed(path, "_probe_spreadsheet.py", "spreadsheet", options.layer or "")
+    if probe is not None:
+        check_size(path, _BYTES_A_CELL * probe["cells"], options.max_gigabytes)
     # From its bytes the kind of a workbook is seen, whatever its name says.
     content = BytesIO(path.read_bytes())
     book = load_whole(path, "spreadsheet", lambda: python_calamine.load_workbook(content))
@@ -79,7 +101,7 @@ def _lines(path: Path, options: ReadOptions) -> list[list[Any]]:
     for each in [name] if name is not None else book.sheet_names:
         lines: list[list[Any]] = load_whole(path, "spreadsheet", partial(_sheet, book, each))
         if lines:
-            return lines
+            return lines, tuple(n for n in book.sheet_names if n != each and name is None)
     raise DataError(f"{path} is empty.")
 
 
@@ -102,4 +124,5 @@ FORMAT = Format(
     reader=read_spreadsheet,
     options=FRAME_OPTIONS | {"marks", "header", "skip", "layer"},
     description="a spreadsheet",
+    first_lines=lambda path, options, n: first_lines(_sheet_of(path, options), n),
 )

@@ -6,6 +6,7 @@ import re
 import warnings
 from array import array
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -13,10 +14,11 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from falsezero.data.advice import Found, mends_of_text, ragged, total_row
 from falsezero.data.cells import NotANumber, is_number
-from falsezero.data.checks import Raw, only_ones_and_gaps
+from falsezero.data.checks import Hints, Raw, empty_or_absent, only_ones_and_gaps
 from falsezero.data.errors import DataError, quote, suggest
-from falsezero.data.formats import FRAME_OPTIONS, Format
+from falsezero.data.formats import FRAME_OPTIONS, FirstLines, Format
 from falsezero.data.labels import (
     are_row_numbers,
     first_duplicate,
@@ -27,22 +29,25 @@ from falsezero.data.labels import (
 from falsezero.data.layout import ReadOptions
 from falsezero.data.limits import allowed_bytes, check_size
 from falsezero.data.lines import Lines, Record, TextFile
-from falsezero.data.pairs import Pairs, pairs_to_raw
+from falsezero.data.pairs import Pairs, check_dropped, no_label, pairs_to_raw
+from falsezero.data.roles import is_total
 
-__all__ = ["FORMAT", "long_text", "read_text", "wide_text"]
+__all__ = ["FORMAT", "first_lines", "long_text", "read_text", "text_file", "wide_text"]
 
 WHOLE = re.compile(r"0|-?[1-9]\d{0,17}")
-A_LIST = 4
-"""A file with so few columns and text in them is probably a list of pairs."""
 
 
 class _Head(NamedTuple):
-    """What the first line says: the name of every field. The table begins at line `first`."""
+    """What the first line says: the name of every field."""
 
-    source: str
+    file: Lines
     line: int
-    first: int
     names: list[str]
+
+    @property
+    def source(self) -> str:
+        """The file, for messages."""
+        return str(self.file.path)
 
     def position(self, wanted: str) -> int:
         """Where a name stands, or which names come close."""
@@ -55,30 +60,41 @@ class _Head(NamedTuple):
         """The fields of a line, one for every name; empty ones beyond the last name are nothing."""
         size = len(self.names)
         if len(fields) < size or any(field.strip() for field in fields[size:]):
-            raise DataError(_ragged(self, line, len(fields)))
+            place = line, len(fields), self.line
+            raise DataError(ragged(self.file, self.source, self.names, place))
         return fields[:size]
 
 
 def read_text(path: Path, options: ReadOptions) -> Raw:
     """Read a file of fields, wide or long."""
-    is_long = options.is_long
-    file = TextFile(
-        path,
-        options.delimiter,
-        options.encoding,
-        options.header or is_long,
-        options.skip,
-        options.marks,
-        options.max_gigabytes,
-    )
+    is_long, file = options.is_long, text_file(path, options)
     if is_long and options.row is not None and options.column is not None:
-        pairs = long_text(file, options.row, options.column, options.value)
+        pairs = long_text(file, options.row, options.column, options.value, options.drop)
         return pairs_to_raw(pairs, options.duplicates)
     return wide_text(file, options.index, options.drop)
 
 
+def text_file(path: Path, options: ReadOptions) -> TextFile:
+    """A text file, read as asked."""
+    return TextFile(
+        path,
+        options.delimiter,
+        options.encoding,
+        options.header or options.is_long,
+        options.skip,
+        options.marks,
+        options.max_gigabytes,
+    )
+
+
+def first_lines(file: Lines, n: int) -> FirstLines:
+    """Names of the columns and the first n lines."""
+    head, records = _header(file)
+    return head.names, [fields for _, fields in islice(records, n)]
+
+
 def wide_text(file: Lines, index: Any = None, drop: Sequence[str] = ()) -> Raw:
-    """Read a file with one line a row and one field a column."""
+    """Read a file with one line per row and one field per column."""
     head, records = _header(file)
     kept = [position for position, name in enumerate(head.names) if name not in drop]
     at = head.position(index) if isinstance(index, str) else [*kept, 0][0]
@@ -100,7 +116,8 @@ def wide_text(file: Lines, index: Any = None, drop: Sequence[str] = ()) -> Raw:
     names = _column_names(head, found.columns, at if named else None) if file.header else None
     found.check()
     rows = whole_or_text(found.labels) if named else None
-    return Raw(found.matrix, rows, names, head.source, found.place, found.hint)
+    described = head.source, found.place, found.hint, found.asks_of_empty
+    return Raw(found.matrix, rows, names, *described)
 
 
 class _Wide:
@@ -165,7 +182,7 @@ class _Wide:
             self.lines = array("q", [self.lines[row] for row in kept])
 
     def check_row_labels(self) -> None:
-        """See that every row has a name of its own."""
+        """Check that every row has a name of its own."""
         source, labels, lines = self.head.source, self.labels, self.lines
         if "" in labels:
             line, name = lines[labels.index("")], self.head.names[self.at]
@@ -194,51 +211,58 @@ class _Wide:
         """Refuse a file that was cut at the wrong character, or whose empty cells may be zeros."""
         source = self.head.source
         if not self.columns and not self.drop:
-            raise DataError(
-                f"{source} has one field a line where fields end at {self.file.cut!r}; pass "
-                "delimiter= to say what separates them."
-            )
-        is_asked = "" in self.cells and "" not in self.cells.marks
-        if is_asked and only_ones_and_gaps(self.matrix):
-            raise DataError(
-                f"{source} has empty cells but not a single 0: pass marks={{'': 0}} if an empty "
-                "cell means absent, or marks={'': None} if nobody looked there."
-            )
+            cut = self.file.cut
+            remedy = "; pass delimiter= to say what separates them" if len(cut) == 1 else ""
+            where = repr(cut) if remedy else cut
+            raise DataError(f"{source} has one field per line where fields end at {where}{remedy}.")
+        if self.asks_of_empty and only_ones_and_gaps(self.matrix):
+            raise DataError(empty_or_absent(source))
+
+    @property
+    def asks_of_empty(self) -> bool:
+        """Whether there are empty cells, and nobody said what they mean."""
+        return "" in self.cells and "" not in self.cells.marks
 
     def place(self, row: int, column: int) -> str:
         """Name one cell."""
         return f"{self.head.source} line {self.lines[row]}, column {quote(self.columns[column])}"
 
-    def hint(self, column: int, value: float) -> list[str]:
+    def hint(self, row: int, column: int, value: float) -> Hints:
         """What else may be done about a value that is neither 0 nor 1."""
         if not self.file.header:
-            return []
-        name, hints = self.columns[column], []
+            return [], []
+        hints: list[str] = []
+        first, name = total_row(self.labels[row]), self.columns[column]
         if column == 0 and name == self.head.names[self.at] and self.index is None:
-            hints.append(f"index={quote(name)} if that column names the rows")
+            wanted = first if may_be_ids(self.labels) else hints
+            wanted.append(f"index={quote(name)} if that column names the rows")
         if value < 0:
             hints.append(f"marks={{'{value:g}': None}} if it means not observed")
-        return [*hints, f"drop={quote(name)} to leave that column out"]
+        drop = f"drop={quote(name)} to leave that column out"
+        if is_total(name):
+            return [drop], hints
+        return first, [*hints, drop]
 
     def _not_a_number(self, line: int, column: str, text: str, label: str = "") -> str:
-        names = self.head.names
-        remedies = [f"drop={quote(column)} to leave that column out"]
-        if len(names) <= A_LIST:
-            first, second = map(quote, names[:2])
-            remedies = [f"row={first} and column={second} if every line is one pair"]
-        elif not any(letter.isdigit() for letter in text):
-            means = "if it means present (0: absent, None: not observed)"
-            remedies.insert(0, f"marks={{{quote(text.strip())}: 1}} {means}")
-        if self.index is None and label and is_number(label):
-            remedies.append(f"index={quote(column)} if that column names the rows")
+        names, found = self.head.names, Found(column, text, label)
+        ways = mends_of_text(self.file, names, found, names[self.at], self.index, self.drop)
         return (
             f"{self.head.source} line {line}, column {quote(column)} holds {quote(text)} where a "
-            f"number belongs; pass {', or '.join(remedies)}."
+            f"number belongs; pass {ways}."
         )
 
 
-def long_text(file: Lines, row: str | None, column: str | None, value: str | None) -> Pairs:
-    """Read a file with one line a pair of row and column, and perhaps a value."""
+def long_text(
+    file: Lines,
+    row: str | None,
+    column: str | None,
+    value: str | None,
+    drop: Sequence[str] = (),
+) -> Pairs:
+    """Read a file with one line per pair of row and column, and perhaps a value.
+
+    Lines whose row or column is called by a name in `drop` are left out, as "" those without one.
+    """
     head, records = _header(file)
     name = head.source
     if row is None or column is None:
@@ -250,15 +274,17 @@ def long_text(file: Lines, row: str | None, column: str | None, value: str | Non
     rows: dict[str, int] = {}
     columns: dict[str, int] = {}
     lines, row_codes, column_codes = array("q"), array("q"), array("q")
-    values, cells = array("d"), file.cells()
+    values, cells, left_out = array("d"), file.cells(), set[str]()
     for line, record in records:
         if not any(field.strip() for field in record):
             continue
         fields = head.fields(line, record)
         pair = fields[a].strip(), fields[b].strip()
+        if unwanted := {*pair} & {*drop}:
+            left_out |= unwanted
+            continue
         if not all(pair):
-            empty = column if pair[0] else row
-            raise DataError(f"{name} line {line} has no label in column {empty!r}.")
+            raise DataError(no_label(f"{name} line {line}", column if pair[0] else row))
         row_codes.append(rows.setdefault(pair[0], len(rows)))
         column_codes.append(columns.setdefault(pair[1], len(columns)))
         lines.append(line)
@@ -270,6 +296,8 @@ def long_text(file: Lines, row: str | None, column: str | None, value: str | Non
                     f"{name} line {line}, column {value!r} holds {quote(fields[c])} where a number "
                     "belongs; leave a value that was not observed empty."
                 ) from None
+
+    check_dropped(name, drop, left_out, (*rows, *columns))
 
     def place(entry: int) -> str:
         return f"{name} line {lines[entry]}"
@@ -324,7 +352,7 @@ def _header(file: Lines) -> tuple[_Head, Iterator[Record]]:
     line, names = head[0], [field.strip() for field in head[1]]
     if not file.header:
         numbered = [str(position) for position in range(len(names))]
-        return _Head(str(file.path), line, line, numbered), _again(head, records)
+        return _Head(file, line, numbered), _again(head, records)
     width = len(names)
     while len(names) > 1 and not names[-1]:
         names.pop()
@@ -334,7 +362,7 @@ def _header(file: Lines) -> tuple[_Head, Iterator[Record]]:
     # R writes no name above the row names; an empty last field is the work of Excel.
     if len(first[1]) == width + 1 and first[1][-1].strip():
         names.insert(0, "")
-    return _Head(str(file.path), line, first[0], names), _again(first, records)
+    return _Head(file, line, names), _again(first, records)
 
 
 def _again(first: Record, records: Iterator[Record]) -> Iterator[Record]:
@@ -357,20 +385,10 @@ def _column_names(head: _Head, columns: list[str], label_at: int | None) -> NDAr
     return whole_or_text(columns)
 
 
-def _ragged(head: _Head, line: int, found: int) -> str:
-    expected = len(head.names)
-    remedy = f"; pass skip={head.line} if the table begins below line {head.line}"
-    if found < expected:
-        remedy = "; the file may be cut off there"
-    elif line != head.first:
-        remedy = ""
-    fields = "1 field" if found == 1 else f"{found} fields"
-    return f"{head.source} line {line} has {fields} where the header has {expected}{remedy}."
-
-
 FORMAT = Format(
     "text",
     (".csv", ".tsv", ".tab", ".txt"),
     reader=read_text,
     options=FRAME_OPTIONS | {"marks", "header", "skip", "delimiter", "encoding"},
+    first_lines=lambda path, options, n: first_lines(text_file(path, options), n),
 )

@@ -1,0 +1,143 @@
+"""What to say of a text file that does not read as it is, with the options that mend it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from typing import Any, NamedTuple
+
+from falsezero.data.cells import is_number
+from falsezero.data.errors import quote as shortened
+from falsezero.data.lines import Lines
+from falsezero.data.roles import Survey, is_total, long_roles
+
+__all__ = ["Found", "mends_of_text", "ragged", "skip_to_header", "total_row"]
+
+_SAMPLE = 200
+_ABOVE = 30
+"""Lines among which the names of the columns are looked for."""
+
+_A_MARK = 3
+"""Texts so short may be marks even if they hold digits, as grades of cover such as 2m do."""
+
+_A_LIST = 4
+"""A file with so few columns and text in them is probably a list of pairs."""
+
+_A_WORD, _MOST_MARKS = 40, 4
+
+
+def quote(name: object) -> str:
+    """A name in full where an option has to repeat it."""
+    return shortened(name, limit=300)
+
+
+class Found(NamedTuple):
+    """A text where a number belongs, and the entry of its line in the column of labels."""
+
+    column: str
+    text: str
+    label: str
+
+
+def mends_of_text(
+    file: Lines, names: Sequence[str], found: Found, taken: str, index: Any, drop: Sequence[str]
+) -> str:
+    """Ways to read a wide file in one column of which there is text.
+
+    `taken` is the column that was taken for the row labels, unless `index` says which is.
+    """
+    roles = {} if index is not None else long_roles(names, _sample(file))
+    may_name = index is None and bool(found.label) and is_number(found.label)
+    if roles:
+        pair = f"row={quote(roles['row'])} and column={quote(roles['column'])}"
+        ways = [f"{pair} if every line is one find"]
+    elif len(names) <= _A_LIST:
+        first, second = map(quote, names[:2])
+        ways = [f"row={first} and column={second} if every line is one find"]
+    else:
+        survey = _survey(file, names, drop)
+        answer = _about_several(survey, found.column, taken, index)
+        if answer:
+            return answer
+        ways = [f"drop={quote(found.column)} to leave that column out"]
+        if _may_be_mark(found.text) and len(set(survey.unknown[found.column])) <= _MOST_MARKS:
+            ways.insert(0, _meanings(survey.marks, found.text))
+    if may_name:
+        ways.append(f"index={quote(found.column)} if that column names the rows")
+    return ", or ".join(ways)
+
+
+def _may_be_mark(text: str) -> bool:
+    is_word = len(text) <= _A_WORD and not any(letter.isdigit() for letter in text)
+    return len(text) <= _A_MARK or is_word
+
+
+def _survey(file: Lines, names: Sequence[str], drop: Sequence[str]) -> Survey:
+    kept = [position for position, name in enumerate(names) if name not in drop]
+    lines = [
+        [line[position] if position < len(line) else "" for position in kept]
+        for line in _sample(file)
+    ]
+    return Survey([names[position] for position in kept], lines, file.cells())
+
+
+def _about_several(survey: Survey, column: str, taken: str, index: Any) -> str:
+    """One answer for all columns that are no part of the table; nothing if there is but one."""
+    named = taken if index is not None else survey.label_column(taken) or taken
+    useless = {*survey.words, *survey.beside, *[taken] * (named != taken)} - {named}
+    if column not in survey.words or (len(useless) < 2 and named == taken):
+        return ""
+    settings = [f"index={quote(named)}"] * (named != taken)
+    if useless:
+        listed = ", ".join(quote(name) for name in survey.names if name in useless)
+        settings.append(f"drop=[{listed}]")
+    return f"{' and '.join(settings)} if the other columns hold the table"
+
+
+def _meanings(marks: Sequence[str], text: str) -> str:
+    """What texts may mean: words such as "don't know" are asked about together."""
+    words = [mark for mark in marks if len(mark) > _A_MARK]
+    if len(text.strip()) <= _A_MARK or text.strip() not in words or len(words) > _MOST_MARKS:
+        words = [text.strip()]
+    if len(words) == 1:
+        return f"marks={{{quote(words[0])}: 1}} if it means present (0: absent, None: not observed)"
+    listed = ", ".join(f"{quote(word)}: None" for word in words)
+    return f"marks={{{listed}}} if they mean not observed (1: present, 0: absent)"
+
+
+def ragged(file: Lines, source: str, names: Sequence[str], place: tuple[int, int, int]) -> str:
+    """What to say of a line with another number of fields than there are names.
+
+    `place` is the line, the number of its fields, and the line of the header.
+    """
+    line, found, header = place
+    expected = len(names)
+    remedy = ""
+    if found < expected:
+        remedy = "; the file may be cut off there"
+    else:
+        above = skip_to_header(file)
+        if above >= header:
+            remedy = f"; pass skip={above} if the names of the columns stand in line {above + 1}"
+    fields = "1 field" if found == 1 else f"{found} fields"
+    return f"{source} line {line} has {fields} where the header has {expected}{remedy}."
+
+
+def skip_to_header(file: Lines) -> int:
+    """How many lines stand above the names of the columns: those that are half empty or more."""
+    first = [
+        (line, sum(bool(field.strip()) for field in fields))
+        for line, fields in islice(file.records(), _ABOVE)
+    ]
+    most = max((filled for _, filled in first), default=0)
+    return next((line for line, filled in first if 2 * filled > most), 1) - 1
+
+
+def total_row(label: str) -> list[str]:
+    """A hint where a row is called like a sum over the others."""
+    return [f"drop={quote(label)} to leave that row out"] * is_total(label)
+
+
+def _sample(file: Lines) -> list[list[str]]:
+    records: Iterator[Any] = islice(file.records(), int(file.header), _SAMPLE)
+    return [fields for _, fields in records]
