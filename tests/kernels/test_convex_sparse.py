@@ -79,29 +79,43 @@ def test_rows_and_columns_do_not_overshoot_together():
     assert steps.objective(then, after) >= steps.objective(stats, state)
 
 
+def climbed(w0, count, slope, curve):
+    solved, spare = np.empty_like(w0.T), np.empty((4, len(w0)))
+    climb(len(w0), w0.T.copy(), count.T.copy(), slope, curve.T.copy(), solved, spare)
+    return solved.T
+
+
 def test_rows_solve_their_simplex_problem():
     rng = np.random.default_rng(0)
     w0 = rng.dirichlet(np.ones(5), 20)
-    count, slope = rng.gamma(1.0, 5.0, (20, 5)), rng.normal(0, 5, (20, 5))
+    count, slope = rng.gamma(1.0, 5.0, (20, 5)), rng.normal(0, 5, 5)
     curve = rng.gamma(1.0, 1.0, (20, 5))
-    solved = np.empty_like(w0)
-    for n in range(20):
-        climb(w0[n], count[n], slope[n], curve[n].copy(), solved[n])
+    solved = climbed(w0, count, slope, curve)
     np.testing.assert_allclose(solved.sum(axis=1), 1, atol=1e-12)
     # At a maximum on the simplex the derivatives of all positive weights are equal.
     derivative = count / solved - slope - curve / w0 * solved
     np.testing.assert_allclose(derivative, derivative[:, :1].repeat(5, 1), rtol=1e-6, atol=1e-6)
 
 
+def test_rows_do_not_depend_on_their_company():
+    rng = np.random.default_rng(0)
+    w0, slope = rng.dirichlet(np.ones(5), 32), rng.gamma(1.0, 2.0, 5)
+    count, curve = rng.gamma(0.3, 5.0, (32, 5)), rng.gamma(1.0, 1.0, (32, 5))
+    together = climbed(w0, count, slope, curve)
+    for n in range(32):
+        alone = climbed(w0[n : n + 1], count[n : n + 1], slope, curve[n : n + 1])
+        np.testing.assert_allclose(alone[0], together[n], rtol=1e-14)
+
+
 def test_a_row_without_any_observed_cell_keeps_its_weights():
-    w0 = np.array([[0.2, 0.3, 0.5]])
     F = np.random.default_rng(0).random((3, 8)) * 0.3
-    p = w0 @ F
-    solved = np.empty_like(w0)
-    linear = (1 + p) @ F.T
-    curve = w0 @ (F @ F.T)
-    climb(w0[0], np.zeros(3), (F.sum(axis=1) - linear)[0], curve[0], solved[0])
-    np.testing.assert_allclose(solved, w0, rtol=1e-9)
+    x = sparse.csr_array(np.full((1, 8), np.nan))
+    blocks = Blocks.cut(x)
+    w0 = np.array([[0.2, 0.3, 0.5]])
+    steps = SparseSteps(ExactSteps(3, blocks))
+    state, local = at(blocks, w0, F)
+    (renewed,), _ = total(steps, blocks, state, local)
+    np.testing.assert_allclose(renewed.weights, w0, rtol=1e-9)
 
 
 def test_columns_solve_their_problem():
@@ -109,7 +123,7 @@ def test_columns_solve_their_problem():
     a0 = rng.uniform(0.01, 0.9, (30, 4))
     ones, zeros = rng.gamma(1, 5, a0.shape), rng.gamma(0.5, 5, a0.shape)
     zeros[:10] = 0
-    slope, curve = rng.gamma(1, 10, a0.shape), rng.gamma(1, 1, a0.shape)
+    slope, curve = rng.gamma(1, 10, 4), rng.gamma(1, 1, a0.shape)
     solved = a0.copy()
     kernel.climb_columns(solved, ones, zeros, slope, curve, 1e-12)
     for i in np.ndindex(a0.shape):
@@ -118,7 +132,7 @@ def test_columns_solve_their_problem():
             return -(
                 ones[i] * np.log(a)
                 + zeros[i] * np.log1p(-a)
-                - slope[i] * a
+                - slope[i[1]] * a
                 - curve[i] / a0[i] * a**2 / 2
             )
 

@@ -2,15 +2,16 @@
 
 import numpy as np
 import pytest
+from scipy import sparse
 
-from falsezero.kernels.sparse_pass import climb
+from falsezero.kernels.sparse_pass import sparse_pass
 
 
 def at_offset(array, offset):
     """A copy whose memory begins `offset` bytes after a cache line."""
     memory = np.empty(array.nbytes + 128, dtype=np.uint8)
     start = -memory.ctypes.data % 64 + offset
-    copy = memory[start : start + array.nbytes].view(array.dtype)
+    copy = memory[start : start + array.nbytes].view(array.dtype).reshape(array.shape)
     copy[:] = array
     return copy
 
@@ -18,16 +19,16 @@ def at_offset(array, offset):
 @pytest.mark.parametrize("n_components", [3, 4, 9])
 def test_weights_have_the_same_bits_wherever_they_lie(n_components):
     rng = np.random.default_rng(0)
-    w0 = rng.dirichlet(np.ones(n_components))
-    count, slope = rng.gamma(1.0, 3.0, n_components), rng.gamma(1.0, 2.0, n_components)
-    curve = rng.gamma(1.0, 1.0, n_components)
+    w0 = rng.dirichlet(np.ones(n_components), 20)
+    columns = rng.random((12, n_components))
+    pattern = sparse.random(20, 12, 0.4, format="csr", random_state=1)
+    none = np.zeros(21, np.int64), np.empty(0, np.int32)
+    lists = pattern.indptr.astype(np.int64), pattern.indices, *none, *none
+    sums = columns.sum(axis=0), columns.T @ columns
     answers = set()
     for offset in range(0, 64, 8):
-        together = at_offset(np.concatenate([w0, count, slope, curve, w0]), offset)
-        parts = np.split(together, 5)
-        climb(*parts)
-        answers.add(parts[4].tobytes())
-        apart = [at_offset(part, offset) for part in (w0, count, slope, curve, w0)]
-        climb(*apart)
-        answers.add(apart[4].tobytes())
+        parts = [at_offset(part, offset) for part in (w0, columns, *sums)]
+        new, ones = at_offset(w0, offset), at_offset(np.zeros(columns.shape), offset)
+        found = sparse_pass(*parts, 0.0, *lists, new, ones, np.zeros(columns.shape))
+        answers.add((new.tobytes(), ones.tobytes(), found))
     assert len(answers) == 1

@@ -69,8 +69,8 @@ class CodeCache:
 def folders(source: Path, version: str) -> list[Path]:
     """Folders to keep code compiled from the files in `source`, in order of preference.
 
-    They are a folder in ``NUMBA_CACHE_DIR`` where that is set, ``__pycache__`` beside the sources,
-    and the user's own cache folder for installations that the user cannot write to.
+    They lie in ``NUMBA_CACHE_DIR`` alone where that is set, else in ``__pycache__`` beside the
+    sources, or in the user's own cache folder for installations that the user cannot write to.
     """
     try:
         name = _PREFIX + _hash_sources(source, version)
@@ -84,6 +84,7 @@ def _parents(source: Path) -> Iterator[Path]:
     chosen = os.environ.get("NUMBA_CACHE_DIR")
     if chosen:
         yield Path(chosen)
+        return
     yield source / "__pycache__"
     with suppress(RuntimeError):  # an account without a home
         yield _user_cache() / "falsezero"

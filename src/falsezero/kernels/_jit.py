@@ -24,7 +24,7 @@ class Kernel:
             return self.dispatcher(*arguments)
         except SystemError as error:
             # What Python says when Ctrl-C arrives while compiled code returns.
-            if isinstance(error.__cause__ or error.__context__, KeyboardInterrupt):
+            if _was_interrupted(error):
                 raise KeyboardInterrupt from None
             raise
 
@@ -50,6 +50,13 @@ class Kernel:
         from falsezero.kernels._compiler import type_of
 
         return type_of(self._helper)
+
+
+def _was_interrupted(error: BaseException | None) -> bool:
+    """Whether an error began as Ctrl-C, however many calls have wrapped it on its way."""
+    while isinstance(error, SystemError):
+        error = error.__cause__ or error.__context__
+    return isinstance(error, KeyboardInterrupt)
 
 
 class _Prefetch:

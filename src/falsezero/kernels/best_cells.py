@@ -20,12 +20,13 @@ _SMALL_SHARE = 0.25
 
 
 @jit
-def candidates(w, level, columns, order, ranked, is_large, out):
-    """Write the columns in which a row may reach `level` to `out`; return how many there are.
+def candidates(n, w, level, columns, order, ranked, is_large, last_row, out):
+    """Write the columns in which row n may reach `level` to `out`; return how many there are.
 
-    `order` and `ranked` come from `ranked_columns`. Where the lists of the larger components are
-    longer together than the list of all columns that reach the level with any weights, the latter
-    is read.
+    `order` and `ranked` come from `ranked_columns`. `last_row` holds for each column the last row
+    that met it, -1 at first, so that no row lists it twice. Where the lists of the larger
+    components are longer together than the list of all columns that reach the level with any
+    weights, the latter is read.
     """
     n_components = columns.shape[1]
     rest, mass, total = 0.0, 0.0, 0.0
@@ -56,14 +57,9 @@ def candidates(w, level, columns, order, ranked, is_large, out):
             if ranked[k, place] < least:
                 break
             t = order[k, place]
-            is_known = False
-            for other in range(k):
-                if is_large[other] and columns[t, other] >= least:
-                    is_known = True
-                    break
-            if not is_known:
-                out[count] = t
-                count += 1
+            out[count] = t
+            count += last_row[t] != n
+            last_row[t] = n
     return count
 
 
@@ -183,7 +179,8 @@ def best_in_rows(
     """
     n_columns = columns.shape[0]
     capacity = scores.shape[0]
-    out = np.empty(n_columns, dtype=np.int64)
+    out = np.empty(n_columns + 1, dtype=np.int64)
+    last_row = np.full(n_columns, -1)
     is_large = np.empty(columns.shape[1], dtype=np.bool_)
     for n in rows:
         w, gone, every = kept[n], removed[n], weights[n]
@@ -191,7 +188,9 @@ def best_in_rows(
         for k in range(every.shape[0]):
             total += every[k]
         bar = max(least, scores[0]) if size == capacity else least
-        count = candidates(w, _level(bar, gone, total), columns, order, ranked, is_large, out)
+        count = candidates(
+            n, w, _level(bar, gone, total), columns, order, ranked, is_large, last_row, out
+        )
         for i in range(count):
             t = out[i]
             score = _score(w, gone, every, columns[t])
@@ -224,12 +223,14 @@ def hot_zeros(
     Columns are written to `found`, and where those of row n end to ``hot_start[n + 1]``. Returns
     the row that did not fit, or the number of rows.
     """
-    out = np.empty(columns.shape[0], dtype=np.int64)
+    out = np.empty(columns.shape[0] + 1, dtype=np.int64)
+    last_row = np.full(columns.shape[0], -1)
     is_large = np.empty(columns.shape[1], dtype=np.bool_)
+    w = np.empty(columns.shape[1])
     number = hot_start[first]
     for n in range(first, weights.shape[0]):
-        w = weights[n]
-        count = candidates(w, level, columns, order, ranked, is_large, out)
+        w[:] = weights[n]
+        count = candidates(n, w, level, columns, order, ranked, is_large, last_row, out)
         if number + count > found.shape[0]:
             return n
         for i in range(count):
@@ -246,7 +247,7 @@ def hot_zeros(
     return weights.shape[0]
 
 
-@jit(reassociate=True)
+@jit(reassociate=True, inline=True)
 def dot(w, f):
     """sum_k w_k f_k in double precision."""
     total = 0.0
@@ -276,5 +277,5 @@ def ranked_columns(components):
     [[0.9, 0.5, 0.1], [0.3, 0.2, 0.0], [0.9, 0.5, 0.3]]
     """
     lists = np.vstack([components, components.max(axis=0)])
-    order = np.argsort(-lists, axis=1, kind="stable").astype(np.int32)
+    order = np.argsort(-lists, axis=1).astype(np.int32)
     return order, np.take_along_axis(lists, order, axis=1)

@@ -20,7 +20,7 @@ def restricted_scan(log_likelihood, start, anchors, n_things, mass, wanted, unif
 
     `log_likelihood` has a column each for these three; `start` is where the scan begins. The first
     anchor must have the first part, the second anchor the second. Where `wanted` is not empty, it
-    is what the scan shall arrive at; elsewhere `uniforms`, one a row, decide. Returns the choices
+    is what the scan shall arrive at; elsewhere `uniforms`, one per row, decide. Returns the choices
     and the log probability of making them.
     """
     n = start.shape[0]

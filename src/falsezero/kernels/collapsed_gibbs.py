@@ -9,9 +9,9 @@ scale_k = 1 / (1 + beta_k), from the slide "Likelihood with Components Marginali
 n_k are sums over the words of j's group.
 
 Tokens are visited word by word. The right-hand factor is then one dense vector that stays in the
-first-level cache and changes in two places a token, its product with alpha is summed once a word,
-and only the components that the document uses remain to be added up: the cost of a token is the
-number of components of its document, not K.
+first-level cache and changes in two places per token, its product with alpha is summed once per
+word, and only the components that the document uses remain to be added up: the cost of a token is
+the number of components of its document, not K.
 
 A document's list of components jumps about in memory, so it is kept small, component and count in
 one number, and asked for some tokens ahead.

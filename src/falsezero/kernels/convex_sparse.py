@@ -61,7 +61,7 @@ def climb_columns(columns, ones, zeros, slope, curve, low):
     """Maximise c1 log a + c0 log(1 - a) - b a - h a^2 / (2 a0) in [low, 1 - low], cell by cell."""
     for t in range(columns.shape[0]):
         for k in range(columns.shape[1]):
-            c1, c0, b = ones[t, k], zeros[t, k], slope[t, k]
+            c1, c0, b = ones[t, k], zeros[t, k], slope[k]
             e = curve[t, k] / columns[t, k]
             # Without doubtful zeros the answer is in closed form; with them it is an upper bound.
             a, _ = _positive_root(e, b, c1)

@@ -94,7 +94,7 @@ def dirichlet_factors(
     Parameters
     ----------
     counts : array (k, n)
-        Parameters of n Dirichlet distributions, one a column (k = 2: Beta distributions).
+        Parameters of n Dirichlet distributions, one per column (k = 2: Beta distributions).
     prior : array (k,)
         Parameters of the Dirichlet that all of them are compared with.
     floor : float

@@ -152,8 +152,8 @@ def _settle(row, counts, tolerance, work):
         for j in range(k):
             r = first[j] - trial[j]
             v = second[j] - first[j] - r
-            there = trial[j] + 2.0 * alpha * r + alpha * alpha * v - prior
-            trial[j] = max(there, _NEARER * (second[j] - prior))
+            moved = trial[j] + 2.0 * alpha * r + alpha * alpha * v - prior
+            trial[j] = max(moved, _NEARER * (second[j] - prior))
             total += trial[j]
         if total <= 0:
             continue

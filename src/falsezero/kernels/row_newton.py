@@ -1,4 +1,4 @@
-"""Newton directions of many small concave problems, one a row: see `inference/climb.py`."""
+"""Newton directions of many small concave problems, one per row: see `inference/climb.py`."""
 
 from __future__ import annotations
 
@@ -10,45 +10,50 @@ _DAMPING = 1e-9
 """Share of the largest curvature added to the diagonal: flat directions must not fly off."""
 
 
-@jit
-def newton_directions(weights, low, gradient, packed, adds_up, direction):
-    """Maximise g'd - d'Hd / 2 subject to w + d >= low, and to sum d = 0 where `adds_up`.
+def newton_directions(
+    room: np.ndarray, gradient: np.ndarray, packed: np.ndarray, adds_up: bool
+) -> np.ndarray:
+    """Maximise g'd - d'Hd / 2 subject to d >= room, and to sum d = 0 where `adds_up`.
 
     Row i of `packed` is the upper triangle of H, minus the second derivatives, row by row.
-    Writes d into `direction` and returns g'd of every row, twice what the quadratic gains.
-    A primal active-set method: at each turn one entry reaches its bound or leaves it.
     """
-    n, k = weights.shape
-    gain = np.empty(n)
-    hessian, factor = np.empty((k, k)), np.empty((k, k))
-    is_free, target = np.empty(k, dtype=np.bool_), np.empty(k)
-    for i in range(n):
-        _unpack(packed[i], hessian)
-        d, g, room = direction[i], gradient[i], low[i] - weights[i]
+    k = room.shape[1]
+    direction = np.zeros_like(room)
+    work = np.empty((2 * k + 3, k)), np.empty((2, k), dtype=np.int64)
+    _fill(room, gradient, packed, adds_up, *work, direction)
+    return direction
+
+
+@jit
+def _fill(room, gradient, packed, adds_up, work, order, direction):
+    """A primal active-set method: at each turn one entry reaches its bound or leaves it.
+
+    `work` holds H, then the factor L of its free part, then three lines for `_solve_free`; `order`
+    says of every entry whether it is free, then lists those that are. Work arrays come from
+    outside, and loops stand where NumPy has a function: that compiles in half the time.
+    """
+    k = room.shape[1]
+    is_free, target = order[0], work[2 * k]
+    for i in range(room.shape[0]):
+        _unpack(packed[i], work)
+        d, g, low = direction[i], gradient[i], room[i]
         for j in range(k):
-            d[j] = 0.0
-            is_free[j] = room[j] < 0.0
+            is_free[j] = low[j] < 0.0
         for _ in range(4 * k + 8):
-            multiplier = _solve_free(hessian, g, d, is_free, adds_up, factor, target)
-            step, blocked = _longest_step(d, target, room, is_free)
-            for j in range(k):
-                if is_free[j]:
-                    d[j] += step * (target[j] - d[j])
+            multiplier = _solve_free(g, d, adds_up, work, order)
+            blocked = _advance(d, target, low, is_free)
             if blocked >= 0:
-                d[blocked] = room[blocked]
-                is_free[blocked] = False
+                is_free[blocked] = 0
                 continue
-            released = _most_wanted(hessian, g, d, is_free, multiplier, adds_up)
+            released = _most_wanted(g, d, is_free, multiplier, work)
             if released < 0:
                 break
-            is_free[released] = True
-        gain[i] = np.dot(g, d)
-    return gain
+            is_free[released] = 1
 
 
 @jit
 def _unpack(packed, hessian):
-    k = hessian.shape[0]
+    k = hessian.shape[1]
     at, largest = 0, 1e-300
     for a in range(k):
         for b in range(a, k):
@@ -61,71 +66,74 @@ def _unpack(packed, hessian):
 
 
 @jit
-def _solve_free(hessian, g, d, is_free, adds_up, factor, target):
+def _solve_free(g, d, adds_up, work, order):
     """The best free entries with the others held: writes `target`, returns the multiplier."""
     k = g.shape[0]
-    index = np.flatnonzero(is_free)
-    m = len(index)
-    right, ones = np.empty(m), np.ones(m)
-    held = 0.0
+    target, right, ones = work[2 * k], work[2 * k + 1], work[2 * k + 2]
+    is_free, index = order[0], order[1]
+    m, held = 0, 0.0
     for j in range(k):
         target[j] = d[j]
-        if not is_free[j]:
+        if is_free[j]:
+            index[m] = j
+            m += 1
+        else:
             held += d[j]
     for a in range(m):
-        value = g[index[a]]
+        row, factor = work[index[a]], work[k + a]
+        value, one = g[index[a]], 1.0
         for j in range(k):
             if not is_free[j]:
-                value -= hessian[index[a], j] * d[j]
-        right[a] = value
-        for b in range(a + 1):
-            value = hessian[index[a], index[b]]
+                value -= row[j] * d[j]
+        square = row[index[a]]
+        floor = 1e-14 * square
+        for b in range(a):
+            entry = row[index[b]]
             for c in range(b):
-                value -= factor[a, c] * factor[b, c]
-            if a == b:
-                factor[a, a] = np.sqrt(max(value, 1e-14 * hessian[index[a], index[a]]))
-            else:
-                factor[a, b] = value / factor[b, b]
-    _substitute(factor, right)
-    multiplier = 0.0
-    if adds_up and m > 0:
-        _substitute(factor, ones)
-        multiplier = (right.sum() + held) / ones.sum()
+                entry -= factor[c] * work[k + b, c]
+            entry /= work[k + b, b]
+            factor[b] = entry
+            square -= entry * entry
+            value -= entry * right[b]
+            one -= entry * ones[b]
+        factor[a] = np.sqrt(max(square, floor))
+        right[a] = value / factor[a]
+        ones[a] = one / factor[a]
+    total, count = held, 0.0
+    for a in range(m - 1, -1, -1):
+        value, one = right[a], ones[a]
+        for c in range(a + 1, m):
+            value -= work[k + c, a] * right[c]
+            one -= work[k + c, a] * ones[c]
+        right[a] = value / work[k + a, a]
+        ones[a] = one / work[k + a, a]
+        total += right[a]
+        count += ones[a]
+    multiplier = total / count if adds_up and m > 0 else 0.0
     for a in range(m):
         target[index[a]] = right[a] - multiplier * ones[a] if adds_up else right[a]
     return multiplier
 
 
 @jit
-def _substitute(factor, right):
-    """Solve L L' x = b in place."""
-    m = right.shape[0]
-    for a in range(m):
-        value = right[a]
-        for c in range(a):
-            value -= factor[a, c] * right[c]
-        right[a] = value / factor[a, a]
-    for a in range(m - 1, -1, -1):
-        value = right[a]
-        for c in range(a + 1, m):
-            value -= factor[c, a] * right[c]
-        right[a] = value / factor[a, a]
-
-
-@jit
-def _longest_step(d, target, room, is_free):
-    """How far to go towards the target, and which entry stops it (-1: none)."""
+def _advance(d, target, low, is_free):
+    """Go towards the target as far as the bounds allow; the entry that stops it (-1: none)."""
     step, blocked = 1.0, -1
     for j in range(d.shape[0]):
-        if is_free[j] and target[j] < room[j]:
-            reach = (room[j] - d[j]) / (target[j] - d[j])
+        if is_free[j] and target[j] < low[j]:
+            reach = (low[j] - d[j]) / (target[j] - d[j])
             if reach < step:
                 step, blocked = max(reach, 0.0), j
-    return step, blocked
+    for j in range(d.shape[0]):
+        if is_free[j]:
+            d[j] += step * (target[j] - d[j])
+    if blocked >= 0:
+        d[blocked] = low[blocked]
+    return blocked
 
 
 @jit
-def _most_wanted(hessian, g, d, is_free, multiplier, adds_up):
+def _most_wanted(g, d, is_free, multiplier, hessian):
     """The held entry that would gain most by rising, or -1."""
     k = d.shape[0]
     best, released, scale = 0.0, -1, 0.0

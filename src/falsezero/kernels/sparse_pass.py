@@ -1,20 +1,30 @@
 """One iteration over the rows of a sparse table for the convex family: see `models/convex/sparse`.
 
-A few rows at a time, while all that belongs to them is in cache: visit their listed cells, solve
-for their weights, and add what those mean for the columns. Nothing of the size of the table is
-stored. Each loop has one array to write to, in halves: with two, compilers must ask at run time
-whether they overlap, which takes as long as a dozen components.
+A few rows at a time, while all that belongs to them is in cache: visit their listed cells, which
+gives what rows and columns need of them at once, then solve for the rows' weights. Nothing of the
+size of the table is stored. Each loop has one array to write to: with two, compilers must ask at
+run time whether they overlap, which takes as long as a dozen components.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from falsezero.kernels._jit import jit
+from falsezero.kernels._jit import jit, prefetch
 
-_ROWS = 128
+_ROWS = 32
+"""Rows solved side by side, so that a step of Newton's method runs in vectors over rows."""
+
 _ENOUGH = 1e-10
 """How close the weights of a row come to adding up to one before they are divided by their sum."""
+
+_TINY = 1e-300
+
+_AHEAD = 8
+"""How many cells before it is needed a column is asked for."""
+
+_LINE = 8
+"""Doubles in a cache line."""
 
 
 @jit
@@ -39,9 +49,9 @@ def sparse_pass(
         Ones, hot zeros and cells not observed.
     new : array like `weights`
         Receives the renewed weights.
-    ones, zeros : arrays (columns, 2 components)
-        Sums of w / p over ones, of w / (1 - p) over hot zeros; in their second halves the sums of
-        (1 + p) times the new weights over ones, and over all other listed cells. Added to in place.
+    ones, zeros : arrays (columns, components)
+        Sums of w times the counts of ones (`_visit`) over all listed cells, and of w / (1 - p) over
+        hot zeros. Added to in place.
 
     Returns
     -------
@@ -49,155 +59,90 @@ def sparse_pass(
         At the weights that came in.
     """
     n_rows, k_all = weights.shape
-    sums = np.empty((_ROWS, 2 * k_all))
-    most = 0
-    for first in range(0, n_rows, _ROWS):
-        most = max(most, start[min(first + _ROWS, n_rows)] - start[first])
-    inverse = np.empty(most)
+    sums = np.empty((_ROWS, k_all + 1))
+    work = np.empty((4 * k_all + 4, _ROWS))
     objective, log_prior = 0.0, 0.0
     for first in range(0, n_rows, _ROWS):
         stop = min(first + _ROWS, n_rows)
         w, to = weights[first:stop], new[first:stop]
-        lists = start[first : stop + 1], hot_start[first : stop + 1], holes_start[first : stop + 1]
         sums[:] = 0.0
-        objective += _visit_ones(lists[0], indices, w, columns, sums, inverse)
-        for i in range(stop - first):
-            for k in range(k_all):
-                sums[i, k] *= w[i, k]
-        objective += _visit_zeros(lists[1], hot_columns, w, columns, sums)
-        objective += _visit_holes(lists[2], holes, w, columns, sums)
-        objective += _climb_rows(w, everywhere, overlap, share, sums, to)
+        objective += _visit(0, start[first : stop + 1], indices, w, columns, sums, ones, zeros)
+        objective += _visit(
+            1, hot_start[first : stop + 1], hot_columns, w, columns, sums, ones, zeros
+        )
+        objective += _visit(2, holes_start[first : stop + 1], holes, w, columns, sums, ones, zeros)
+        objective += _climb_rows(w, everywhere, overlap, share, sums, work, to)
         if share > 0.0:
             log_prior += share * _log_sum(w)
-        _spread_ones(lists[0], indices, w, inverse, to, ones)
-        _spread_zeros(lists[1], hot_columns, w, columns, to, zeros)
-        _spread_holes(lists[2], holes, w, columns, to, zeros)
     return objective, log_prior
 
 
 @jit(reassociate=True)
-def _visit_ones(start, indices, weights, columns, sums, inverse):
-    """Add sums of f / p and of (1 + p) f for each row; return the objective of the cells.
+def _visit(kind, start, indices, weights, columns, sums, ones, zeros):
+    """Add what some listed cells are for rows and columns; return their part of the objective.
 
-    `inverse` receives 1 / p of each cell.
+    A cell counts for a ones and b zeros: 1/p + 1 + p and 0 where it is a one (`kind` 0), 1 + p and
+    1 / (1 - p) where it is a hot zero (1), 1 + p and 0 where it was not observed (2). Rows receive
+    the sums of (a - b) f and, last, of b; columns those of a w and of b w.
     """
     k_all = weights.shape[1]
+    flat, flat_ones = columns.reshape(-1), ones.reshape(-1)
     w = np.empty(k_all)
+    most = 0
+    for n in range(weights.shape[0]):
+        most = max(most, start[n + 1] - start[n])
+    counts = np.empty(most)
+    end = start[weights.shape[0]] - 1
     objective = 0.0
     for n in range(weights.shape[0]):
+        first, stop = start[n], start[n + 1]
+        if first == stop:
+            continue
         total = sums[n]
         for k in range(k_all):
             w[k] = weights[n, k]
         product, factors = 1.0, 0
-        for entry in range(start[n], start[n + 1]):
+        for entry in range(first, stop):
             f = columns[indices[entry]]
+            soon = indices[min(entry + _AHEAD, end)] * np.int64(k_all)
+            for k in range(0, k_all, _LINE):
+                prefetch(flat, soon + k)
+            soon = indices[entry] * np.int64(k_all)
+            for k in range(0, k_all, _LINE):
+                prefetch(flat_ones, soon + k)
             p = 0.0
             for k in range(k_all):
                 p += w[k] * f[k]
-            q, back = 1.0 / p, 1.0 + p
-            inverse[entry - start[0]] = q
+            a = 1.0 + p
+            b = 0.0
+            if kind == 0:
+                a += 1.0 / p
+                product *= p
+            elif kind == 1:
+                b = 1.0 / (1.0 - p)
+                product *= 1.0 - p
+                total[k_all] += b
+            counts[entry - first] = a
+            rest = a - b
             for k in range(k_all):
-                total[k] += q * f[k]
-            for k in range(k_all):
-                total[k_all + k] += back * f[k]
+                total[k] += rest * f[k]
             objective += p + 0.5 * p * p
-            product *= p
             factors += 1
             if factors == 16:
                 objective += np.log(product)
                 product, factors = 1.0, 0
         objective += np.log(product)
+        for entry in range(first, stop):
+            made, a = ones[indices[entry]], counts[entry - first]
+            for k in range(k_all):
+                made[k] += a * w[k]
+        if kind == 1:
+            for entry in range(first, stop):
+                # 1 + p is known: 1 / (1 - p) = 1 / (2 - (1 + p)).
+                made, b = zeros[indices[entry]], 1.0 / (2.0 - counts[entry - first])
+                for k in range(k_all):
+                    made[k] += b * w[k]
     return objective
-
-
-@jit(reassociate=True)
-def _visit_zeros(start, indices, weights, columns, sums):
-    """The same for hot zeros: w (1 - f) / (1 - p) and (1 + p) f."""
-    k_all = weights.shape[1]
-    objective = 0.0
-    for n in range(weights.shape[0]):
-        w, total = weights[n], sums[n]
-        for entry in range(start[n], start[n + 1]):
-            f = columns[indices[entry]]
-            p = 0.0
-            for k in range(k_all):
-                p += w[k] * f[k]
-            q, back = 1.0 / (1.0 - p), 1.0 + p
-            for k in range(k_all):
-                total[k] += q * w[k] * (1.0 - f[k])
-            for k in range(k_all):
-                total[k_all + k] += back * f[k]
-            objective += p + 0.5 * p * p + np.log(1.0 - p)
-    return objective
-
-
-@jit(reassociate=True)
-def _visit_holes(start, indices, weights, columns, sums):
-    """The same for cells not observed: (1 + p) f alone."""
-    k_all = weights.shape[1]
-    objective = 0.0
-    for n in range(weights.shape[0]):
-        w, total = weights[n], sums[n]
-        for entry in range(start[n], start[n + 1]):
-            f = columns[indices[entry]]
-            p = 0.0
-            for k in range(k_all):
-                p += w[k] * f[k]
-            for k in range(k_all):
-                total[k_all + k] += (1.0 + p) * f[k]
-            objective += p + 0.5 * p * p
-    return objective
-
-
-@jit(reassociate=True)
-def _spread_ones(start, indices, weights, inverse, new, made):
-    """Add w / p and (1 + p) times the new weights to the columns of the listed cells."""
-    k_all = weights.shape[1]
-    w, renewed = np.empty(k_all), np.empty(k_all)
-    for n in range(weights.shape[0]):
-        for k in range(k_all):
-            w[k] = weights[n, k]
-            renewed[k] = new[n, k]
-        for entry in range(start[n], start[n + 1]):
-            total, q = made[indices[entry]], inverse[entry - start[0]]
-            back = 1.0 + 1.0 / q
-            for k in range(k_all):
-                total[k] += q * w[k]
-            for k in range(k_all):
-                total[k_all + k] += back * renewed[k]
-
-
-@jit(reassociate=True)
-def _spread_zeros(start, indices, weights, columns, new, made):
-    """Add w / (1 - p) and (1 + p) times the new weights."""
-    k_all = weights.shape[1]
-    for n in range(weights.shape[0]):
-        w, renewed = weights[n], new[n]
-        for entry in range(start[n], start[n + 1]):
-            f, total = columns[indices[entry]], made[indices[entry]]
-            p = 0.0
-            for k in range(k_all):
-                p += w[k] * f[k]
-            q, back = 1.0 / (1.0 - p), 1.0 + p
-            for k in range(k_all):
-                total[k] += q * w[k]
-            for k in range(k_all):
-                total[k_all + k] += back * renewed[k]
-
-
-@jit(reassociate=True)
-def _spread_holes(start, indices, weights, columns, new, made):
-    """Add (1 + p) times the new weights."""
-    k_all = weights.shape[1]
-    for n in range(weights.shape[0]):
-        w, renewed = weights[n], new[n]
-        for entry in range(start[n], start[n + 1]):
-            f, total = columns[indices[entry]], made[indices[entry]]
-            p = 0.0
-            for k in range(k_all):
-                p += w[k] * f[k]
-            for k in range(k_all):
-                total[k_all + k] += (1.0 + p) * renewed[k]
 
 
 @jit
@@ -205,73 +150,136 @@ def _log_sum(weights):
     total = 0.0
     for n in range(weights.shape[0]):
         for k in range(weights.shape[1]):
-            total += np.log(max(weights[n, k], 1e-300))
+            total += np.log(max(weights[n, k], _TINY))
     return total
 
 
-@jit(reassociate=True)
-def _climb_rows(weights, everywhere, overlap, share, sums, new):
+@jit
+def _climb_rows(weights, everywhere, overlap, share, sums, work, new):
     """Solve each row for its weights; return the objective of the sums over all cells."""
-    k_all = weights.shape[1]
-    w, count, slope = np.empty(k_all), np.empty(k_all), np.empty(k_all)
-    curve, solved = np.empty(k_all), np.empty(k_all)
+    n_rows, k_all = weights.shape
+    w, count, curve = work[:k_all], work[k_all : 2 * k_all], work[2 * k_all : 3 * k_all]
+    solved, spare = work[3 * k_all : 4 * k_all], work[4 * k_all :]
+    for n in range(n_rows):
+        for k in range(k_all):
+            w[k, n] = weights[n, k]
+    for n in range(n_rows):
+        of_zeros = sums[n, k_all]
+        for k in range(k_all):
+            count[k, n] = share + w[k, n] * max(sums[n, k] + of_zeros, 0.0)
+    _products(n_rows, w, overlap, curve)
     objective = 0.0
-    for n in range(weights.shape[0]):
+    for k in range(k_all):
+        objective -= _objective(n_rows, w[k], everywhere[k], curve[k])
+    climb(n_rows, w, count, everywhere, curve, solved, spare)
+    for n in range(n_rows):
         for k in range(k_all):
-            w[k] = weights[n, k]
-            count[k] = share + sums[n, k]
-            slope[k] = everywhere[k] - sums[n, k_all + k]
-            curve[k] = 0.0
-        for j in range(k_all):
-            by, row = w[j], overlap[j]
-            for k in range(k_all):
-                curve[k] += by * row[k]
-        for k in range(k_all):
-            objective -= w[k] * (everywhere[k] + 0.5 * curve[k])
-        climb(w, count, slope, curve, solved)
-        for k in range(k_all):
-            new[n, k] = solved[k]
+            new[n, k] = solved[k, n]
     return objective
 
 
 @jit(reassociate=True)
-def climb(w0, count, slope, curve, new):
-    """Maximise sum_k c_k log w_k - b_k w_k - e_k w_k^2 / (2 w0_k) over the simplex.
+def _objective(n_rows, w, everywhere, curve):
+    total = 0.0
+    for n in range(n_rows):
+        total += w[n] * (everywhere + 0.5 * curve[n])
+    return total
+
+
+@jit(reassociate=True)
+def _products(n_rows, w, overlap, curve):
+    """The product of `overlap` and w, four components at a time."""
+    k_all = overlap.shape[0]
+    whole = k_all - k_all % 4
+    for k in range(k_all):
+        to, by = curve[k], overlap[k]
+        for n in range(n_rows):
+            to[n] = 0.0
+        for j in range(0, whole, 4):
+            a, b, c, d = w[j], w[j + 1], w[j + 2], w[j + 3]
+            of_a, of_b, of_c, of_d = by[j], by[j + 1], by[j + 2], by[j + 3]
+            for n in range(n_rows):
+                to[n] += of_a * a[n] + of_b * b[n] + of_c * c[n] + of_d * d[n]
+        for j in range(whole, k_all):
+            a, of_a = w[j], by[j]
+            for n in range(n_rows):
+                to[n] += of_a * a[n]
+
+
+@jit(reassociate=True)
+def climb(n_rows, w0, count, slope, curve, new, spare):
+    """Maximise sum_k c_k log w_k - b_k w_k - e_k w_k^2 / (2 w0_k) over the simplex, row by row.
 
     With a multiplier m for the constraint, w_k is the positive root of
     (e_k / w0_k) w^2 + (b_k + m) w = c_k, and the sum of the w_k is decreasing and convex in m:
-    Newton's method from the left of the answer cannot miss it. `curve` is changed.
+    Newton's method from the left of the answer cannot miss it. A row that has arrived waits for
+    the others, so that its answer does not depend on them.
+
+    Parameters
+    ----------
+    n_rows : int
+        Rows in use, of those that the arrays have room for.
+    w0, count, curve, new : arrays (components, rows)
+        `curve` is changed; `new` receives the answers.
+    slope : array (components,)
+    spare : array (4, rows)
     """
-    # A sum and a store never share a loop: whether such a loop runs in vectors, and so in which
-    # order it adds up, depends on where the arrays happen to lie in memory.
-    n_components = w0.shape[0]
-    steep = np.empty(n_components)
-    multiplier = 0.0
-    for k in range(n_components):
-        multiplier += count[k] - w0[k] * (slope[k] + curve[k])
-    for k in range(n_components):
-        curve[k] /= max(w0[k], 1e-300)
-    leftmost = -np.inf
-    for k in range(n_components):
-        leftmost = max(leftmost, count[k] - slope[k] - curve[k])
-    multiplier = max(multiplier, leftmost)
-    total = 0.0
+    k_all = slope.shape[0]
+    multiplier, leftmost, total, steepness = spare[0], spare[1], spare[2], spare[3]
+    for n in range(n_rows):
+        multiplier[n] = 0.0
+        leftmost[n] = -np.inf
+    for k in range(k_all):
+        _begin(n_rows, w0[k], count[k], slope[k], curve[k], multiplier)
+        for n in range(n_rows):
+            curve[k, n] /= max(w0[k, n], _TINY)
+        for n in range(n_rows):
+            leftmost[n] = max(leftmost[n], count[k, n] - slope[k] - curve[k, n])
+    for n in range(n_rows):
+        multiplier[n] = max(multiplier[n], leftmost[n])
     for _ in range(50):
-        for k in range(n_components):
-            b = slope[k] + multiplier
-            root = np.sqrt(b * b + 4.0 * curve[k] * count[k])
-            # Whichever of the two forms of the root does not subtract nearly equal numbers.
-            top = 2.0 * count[k] if b > 0.0 else root - b
-            bottom = b + root if b > 0.0 else 2.0 * curve[k]
-            new[k] = top / bottom if bottom > 0.0 else 1.0
-            steep[k] = root
-        total, steepness = 0.0, 0.0
-        for k in range(n_components):
-            total += new[k]
-            steepness += new[k] / steep[k] if steep[k] > 0.0 else 0.0
-        gap = total - 1.0
-        if abs(gap) < _ENOUGH or steepness <= 0.0:
+        for n in range(n_rows):
+            total[n] = 0.0
+        for n in range(n_rows):
+            steepness[n] = 0.0
+        for k in range(k_all):
+            _root(n_rows, count[k], slope[k], curve[k], multiplier, new[k], total, steepness)
+        if not _advance(n_rows, total, steepness, leftmost, multiplier):
             break
-        multiplier = max(multiplier + gap / steepness, leftmost)
-    for k in range(n_components):
-        new[k] = new[k] / total if 0.0 < total < np.inf else w0[k]
+    for k in range(k_all):
+        for n in range(n_rows):
+            is_usable = 0.0 < total[n] < np.inf
+            new[k, n] = new[k, n] / total[n] if is_usable else w0[k, n]
+
+
+@jit(inline=True)
+def _begin(n_rows, w0, count, slope, curve, multiplier):
+    for n in range(n_rows):
+        multiplier[n] += count[n] - w0[n] * (slope + curve[n])
+
+
+@jit(reassociate=True, inline=True)
+def _root(n_rows, count, slope, curve, multiplier, new, total, steepness):
+    """Weights of one component at a multiplier, and what they add to the sum and to its slope."""
+    for n in range(n_rows):
+        b = slope + multiplier[n]
+        root = np.sqrt(b * b + 4.0 * curve[n] * count[n])
+        # Whichever of the two forms of the root does not subtract nearly equal numbers.
+        top = 2.0 * count[n] if b > 0.0 else root - b
+        bottom = b + root if b > 0.0 else 2.0 * curve[n]
+        steep = top / max(bottom * root, _TINY)
+        new[n] = steep * root if bottom > 0.0 else 1.0
+        total[n] += new[n]
+        steepness[n] += steep
+
+
+@jit
+def _advance(n_rows, total, steepness, leftmost, multiplier):
+    """Newton's step for the rows that have not arrived; whether there are any."""
+    has_moved = False
+    for n in range(n_rows):
+        gap = total[n] - 1.0
+        if not (abs(gap) < _ENOUGH or steepness[n] <= 0.0):
+            multiplier[n] = max(multiplier[n] + gap / steepness[n], leftmost[n])
+            has_moved = True
+    return has_moved
