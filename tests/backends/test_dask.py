@@ -6,12 +6,12 @@ import signal
 import subprocess
 import sys
 import textwrap
-import time
 from functools import partial
 
 import numpy as np
 import pytest
 from scipy import sparse
+from tests.backends.common import SETTINGS, dense, few_ones
 
 import falsezero as fz
 from falsezero.backends import dask as backend
@@ -24,44 +24,6 @@ distributed = pytest.importorskip("distributed")
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
 
-@pytest.fixture(scope="module")
-def cluster():
-    options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": ":0"}
-    with distributed.LocalCluster(**options) as cluster:
-        yield cluster
-
-
-@pytest.fixture(scope="module")
-def client(cluster):
-    with distributed.Client(cluster) as client:
-        yield client
-
-
-@pytest.fixture
-def nannies(cluster):
-    """Dask starts a worker again that it saw start, so those of earlier tests must have done so."""
-    until = time.monotonic() + 60
-    while any(nanny.status != distributed.Status.running for nanny in cluster.workers.values()):
-        assert time.monotonic() < until
-        time.sleep(0.02)
-    return list(cluster.workers.values())
-
-
-def dense(missing=0.0):
-    rng = np.random.default_rng(0)
-    table = (rng.random((1500, 300)) < rng.beta(1, 3, 300)).astype(float)
-    table[rng.random(table.shape) < missing] = np.nan
-    return table
-
-
-def few_ones(missing=0.0):
-    rng = np.random.default_rng(1)
-    table = sparse.random_array((2000, 700), density=0.02, rng=rng, format="csr")
-    table.data[:] = np.where(rng.random(table.nnz) < missing, np.nan, 1.0)
-    return table
-
-
-SETTINGS = {"n_components": 3, "random_state": 0, "max_iter": 8, "tol": 0.0}
 CASES = {
     "aspect": (fz.AspectBernoulli(**SETTINGS), dense()),
     "aspect, missing": (fz.AspectBernoulli(prior=0.5, **SETTINGS), dense(0.1)),
@@ -273,6 +235,37 @@ def test_files_are_read_by_the_workers(client, nannies, tmp_path, monkeypatch):
     assert len(iterations) > SETTINGS["max_iter"]
 
 
+def rows_in_files(folder, table, number=6):
+    files = []
+    for i, rows in enumerate(np.array_split(np.arange(table.shape[0]), number)):
+        files.append(folder / f"{i}.npz")
+        sparse.save_npz(files[-1], table[rows])
+    return fz.Shards(files, weights=folder / "rows")
+
+
+def test_rows_stay_in_files_when_a_worker_is_killed(client, nannies, tmp_path, monkeypatch):
+    """One process, two workers and one worker less give the same bits; what travels are sums."""
+    table, killed, travelled = few_ones(), [], []
+    model = fz.AspectBernoulli(solver="sparse", **SETTINGS)
+    here, rows = fitted(model, rows_in_files(tmp_path, table)), model.row_weights_.copy()
+    plain = client.map
+    monkeypatch.setattr(
+        client, "map", lambda f, data, *a, **k: (travelled.append(data), plain(f, data, *a, **k))[1]
+    )
+
+    def kill(row):
+        if row["iteration"] == 4:
+            killed.append(nannies[0].pid)
+            os.kill(killed[0], signal.SIGKILL)
+
+    with fz.on_dask(client):
+        there = fitted(model.set_params(callback=kill), rows_in_files(tmp_path, table))
+    assert killed
+    assert_same_bits(here, there)
+    np.testing.assert_array_equal(model.row_weights_, rows)
+    assert max(sum(map(len, data)) for data in travelled) < 6 * 1000 < rows.nbytes
+
+
 DRIVER = """
     import os, signal, sys
     import distributed, numpy as np
@@ -327,74 +320,3 @@ def test_what_is_shared_twice_arrives_twice(client):
     with fz.on_dask(client), workers(None, 1) as run:
         (found,) = run(partial(three, thing, thing), Blocks.cut(np.eye(4)))
     np.testing.assert_array_equal(found, [6.0, 6.0])
-
-
-def test_a_closed_client_is_refused(cluster):
-    client = distributed.Client(cluster)
-    client.close()
-    with pytest.raises(RuntimeError, match="Dask client is closed"), fz.on_dask(client):
-        pass
-
-
-def test_a_client_that_closes_within_is_noticed(cluster):
-    with distributed.Client(cluster) as client, fz.on_dask(client):
-        client.close()
-        with pytest.raises(RuntimeError, match="Dask client is closed"):
-            fz.AspectBernoulli(**SETTINGS).fit(dense())
-
-
-def test_something_else_than_a_client_is_refused():
-    with pytest.raises(TypeError, match="'tcp://nowhere'"), fz.on_dask("tcp://nowhere"):
-        pass
-
-
-def test_a_cluster_without_workers_is_not_waited_for():
-    empty = {"n_workers": 0, "processes": False, "dashboard_address": ":0"}
-    with (
-        distributed.LocalCluster(**empty) as cluster,
-        distributed.Client(cluster) as client,
-        pytest.raises(RuntimeError, match=r"no worker for 0\.2 seconds"),
-        fz.on_dask(client, timeout=0.2),
-    ):
-        pass
-
-
-def test_a_fit_that_lost_all_its_workers_ends():
-    one = {"n_workers": 1, "processes": False, "dashboard_address": ":0"}
-    with distributed.LocalCluster(**one) as cluster, distributed.Client(cluster) as client:
-
-        def close(row):
-            if row["iteration"] == 2:
-                cluster.sync(cluster.workers[0].close)
-
-        model = fz.AspectBernoulli(callback=close, **SETTINGS)
-        with (
-            fz.on_dask(client, timeout=0.3),
-            pytest.raises(RuntimeError, match=r"no worker for 0\.3 seconds"),
-        ):
-            model.fit(dense())
-
-
-def test_another_version_is_refused(client, monkeypatch):
-    monkeypatch.setattr(fz, "__version__", "9.9")
-    with pytest.raises(RuntimeError, match=r"falsezero .*, this process has 9\.9"):
-        fz.on_dask(client).__enter__()
-
-
-def test_a_missing_dask_is_named(monkeypatch):
-    monkeypatch.setitem(sys.modules, "distributed", None)
-    with pytest.raises(ImportError, match=r"falsezero\[dask\]"), fz.on_dask(None):
-        pass
-
-
-def test_a_part_that_kills_its_workers_is_explained(client, monkeypatch):
-    def give_up(self, tasks):
-        raise distributed.KilledWorker("pass-1", None, 3)
-
-    monkeypatch.setattr(distributed.Client, "gather", give_up)
-    model = fz.AspectBernoulli(**SETTINGS)
-    with (
-        fz.on_dask(client),
-        pytest.raises(RuntimeError, match=r"after 4 workers died.*memory_limit=.*checkpoint="),
-    ):
-        model.fit(dense())

@@ -35,7 +35,7 @@ def on_dask(client: Any, timeout: float = 60.0) -> Iterator[None]:
     """Fit and transform on the workers of a Dask cluster, for the length of a `with`.
 
     The answer has the same bits as in this process, whichever worker does what, and also when one
-    is killed on the way. Rows travel to the workers once a fit; in each iteration the state goes
+    is killed on the way. Rows travel to the workers once per fit; in each iteration the state goes
     out and the statistics come back, and with them the weights of the rows. This process keeps the
     table, the state and the seeds, so a `checkpoint=` works as ever. A table that does not fit into
     one machine's memory can lie in files that the workers read (`falsezero.Shards`).
@@ -152,7 +152,8 @@ class _OnDask:
         try:
             while not self._is_done(tasks):
                 _require_workers(self.client, self.timeout)
-            return self.client.gather(tasks)
+            results: list[bytes] = self.client.gather(tasks)
+            return results
         except CancelledError:
             raise RuntimeError(
                 "The Dask scheduler went away during the fit; start another and fit again, "
@@ -199,7 +200,8 @@ class SharedPayload:
     def __sizeof__(self) -> int:
         from dask.sizeof import sizeof
 
-        return sizeof(self.value)
+        size: int = sizeof(self.value)
+        return size
 
 
 def _identity(thing: Any) -> Any:
@@ -217,7 +219,8 @@ def _work(payload: bytes, rows: SharedPayload, common: list[SharedPayload]) -> b
     results = [
         function(*shared, shard, *more) for shard, more in zip(rows.value, rest, strict=True)
     ]
-    return cloudpickle.dumps([join(results)] if join else results)
+    packed: bytes = cloudpickle.dumps([join(results)] if join else results)
+    return packed
 
 
 @cache
@@ -254,7 +257,7 @@ def _require_versions(client: Any) -> None:
         return {n: import_module(n).__version__ if find_spec(n) else None for n in names}
 
     expected = versions()
-    for worker, found in client.run(versions).items():
+    for worker, found in client.run(versions, on_error="ignore").items():
         for name, version in expected.items():
             if found[name] != version:
                 raise RuntimeError(

@@ -76,6 +76,23 @@ def in_runs(items: Sequence[Any], count: int) -> list[Any]:
     return [items[a:b] for a, b in pairwise(bounds)]
 
 
+SHARDS = 256
+"""Blocks are handed out in at most so many shards, and statistics added up within a shard first. A
+number of its own, not of the workers, so that the sums are the same wherever shards were done."""
+
+
+def map_shards(
+    run: Run, function: Callable[..., Any], blocks: Sequence[Any], *columns: Sequence[Any]
+) -> list[Any]:
+    """Apply a function to each block, handed out in shards: blocks in files are read there."""
+    shards = [in_runs(column, SHARDS) for column in (blocks, *columns)]
+    return [result for part in run(partial(_each, function), *shards) for result in part]
+
+
+def _each(function: Callable[..., Any], *columns: Sequence[Any]) -> list[Any]:
+    return [function(*arguments) for arguments in zip(*columns, strict=True)]
+
+
 class _OneBlasThread:
     """Holds BLAS to one thread for as long as anybody in this process needs it.
 
@@ -169,7 +186,7 @@ def _map_threads(
 ) -> list[Any]:
     """Give each thread one run of consecutive blocks, the caller's own thread the first of them.
 
-    One hand-over a thread, not one a block, and none for the work that the caller can do itself.
+    One hand-over per thread, not per block, and none for work that the caller can do itself.
     """
     items = list(zip(*columns, strict=True))
     size = 1

@@ -14,6 +14,7 @@ import numpy as np
 from scipy import sparse
 from scipy.special import gammaln
 
+from falsezero.data.arrays import Matrix
 from falsezero.data.blocks import Blocks
 
 __all__ = ["CompletesRows", "log_orders", "row_seed", "split_tokens", "token_log_likelihood"]
@@ -26,8 +27,9 @@ def log_orders(values: Any) -> np.ndarray:
     array([3., 1.])
     """
     rows = np.repeat(np.arange(values.shape[0]), np.diff(values.indptr))
-    repeats = np.bincount(rows, gammaln(values.data + 1.0), minlength=values.shape[0])
-    return gammaln(np.asarray(values.sum(axis=1), dtype=float).ravel() + 1) - repeats
+    orders: np.ndarray = gammaln(np.asarray(values.sum(axis=1), dtype=float).ravel() + 1)
+    orders -= np.bincount(rows, gammaln(values.data + 1.0), minlength=values.shape[0])
+    return orders
 
 
 def row_seed(seed: int, columns: np.ndarray, counts: np.ndarray) -> list[int]:
@@ -86,7 +88,7 @@ class CompletesRows:
     are never compared.
     """
 
-    components_: np.ndarray
+    components_: Matrix
 
     def completion_samples(self, X: Any, random_state: int = 0) -> np.ndarray:
         """Log probability of one half of each row's tokens given the other half and their number.
@@ -111,7 +113,8 @@ class CompletesRows:
 
     def _weights_of_half(self: Any, shown: Blocks) -> np.ndarray:
         """Weights of rows of which half the tokens are shown."""
-        return self._settle(shown)
+        weights: np.ndarray = self._settle(shown)
+        return weights
 
     def _halves(self: Any, X: Any, random_state: int) -> tuple[Blocks, sparse.csr_array]:
         blocks = self._blocks(X, reset=False)

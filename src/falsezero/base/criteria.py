@@ -45,6 +45,6 @@ def sparse_block_rows(values: Any) -> int | None:
     """
     if not sparse.issparse(values):
         return None
-    n_rows, n_columns = values.shape
+    n_rows, n_columns = map(int, values.shape)
     rows = n_rows * _ENTRIES_PER_COLUMN * n_columns / max(values.nnz, 1)
     return max(min(int(np.ceil(rows)), n_rows), 16)

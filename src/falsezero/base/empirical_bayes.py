@@ -1,4 +1,4 @@
-"""Likelihood of new rows, and new rows, for models that know only the weights of training rows."""
+"""Scores and samples of new rows, for models without a distribution of row weights."""
 
 from __future__ import annotations
 
@@ -48,8 +48,10 @@ class EmpiricalBayes:
             for block in blocks
             for rows in _row_runs(block)
         ]
+        found: np.ndarray = np.concatenate(scores)
         # What is left of a row that is mostly missing may be a rounding error above zero.
-        return np.minimum(np.concatenate(scores), 0.0)
+        np.minimum(found, 0.0, out=found)
+        return found
 
     def _logs(self: Any, atoms: np.ndarray, start: int, stop: int) -> tuple[np.ndarray, np.ndarray]:
         """Log odds of a one, and log probability of a zero, for each atom and some columns.
@@ -77,7 +79,8 @@ class EmpiricalBayes:
         weights, shares = self._row_prior()
         rows = rng.choice(len(weights), n_samples, p=shares / shares.sum(dtype=float))
         expected = self._expected(weights[rows])
-        return (rng.random(expected.shape) < expected).astype(float)
+        drawn: np.ndarray = (rng.random(expected.shape) < expected).astype(float)
+        return drawn
 
 
 def _contrast(
@@ -89,7 +92,7 @@ def _contrast(
     """What ones, and cells not observed, change in the log likelihood of an all-zero row."""
     values: Any = block.values[rows]
     missing = None if block.missing is None else block.missing[rows].astype(float)
-    total: Any = 0.0
+    total = np.zeros(())
     for start, stop in slices:
         odds, log_zero = logs(start, stop)
         total = total + np.asarray(values[:, start:stop] @ odds.T)

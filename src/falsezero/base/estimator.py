@@ -14,6 +14,7 @@ from falsezero.backends import shared_workers, workers
 from falsezero.base._sklearn import Interval, StrOptions, fit_context
 from falsezero.base.factor_model import FactorModel, checked_keep, spawn_seeds
 from falsezero.data.blocks import Blocks
+from falsezero.data.row_files import opened
 from falsezero.inference.checkpoint import Checkpoint, fingerprint_of, remove_checkpoint
 from falsezero.inference.contract import Fit, Point, Steps
 from falsezero.inference.engine import end_with_rows, optimise, settle_rows
@@ -23,8 +24,8 @@ __all__ = ["Interval", "OptimisedModel", "StrOptions", "checked_keep", "spawn_se
 
 _ROW_TOL = 1e-9
 _MANY_ROWS = 200_000
-"""Rows up to which a fit ends by settling each of them, at the cost of some fifty iterations; with
-more, their weights are those of the last iteration."""
+"""Rows up to which a fit ends by settling each of them, at the cost of some hundred iterations;
+with more, their weights are those of the last iteration."""
 
 _ROW_ITER = 1000
 
@@ -38,6 +39,9 @@ class OptimisedModel(FactorModel):
     """
 
     _row_tol = _ROW_TOL
+    _rows_may_stay = False
+    """Whether `_adopt` leaves the weights of rows in files where a table asks for it."""
+
     _parameter_constraints: dict[str, list[Any]] = {
         "n_components": [Interval(Integral, 1, None, closed="left")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
@@ -59,10 +63,10 @@ class OptimisedModel(FactorModel):
 
     @abstractmethod
     def _start_rows(self, blocks: Blocks) -> Point:
-        """The learnt state, and row quantities that know nothing of their rows yet."""
+        """The learnt state, with row quantities as they are before any data is seen."""
 
     def _fresh_rows(self, blocks: Blocks) -> list[Any] | None:
-        """Row quantities that know nothing of their rows, for steps that can `settle` a block.
+        """Row quantities before any data is seen, for steps that can `settle` a block.
 
         None where rows are not settled once more at the end of a fit.
         """
@@ -70,7 +74,7 @@ class OptimisedModel(FactorModel):
 
     @abstractmethod
     def _adopt(self, fit: Fit, blocks: Blocks) -> None:
-        """Keep what the fit taught as attributes with a trailing underscore."""
+        """Store what was learnt in attributes with a trailing underscore."""
 
     @abstractmethod
     def _weights(self, local: Any) -> np.ndarray:
@@ -95,12 +99,16 @@ class OptimisedModel(FactorModel):
         """
         blocks = self._blocks(X, reset=True)
         with shared_workers(self.n_jobs, len(blocks)):
-            fit = self._with_settled_rows(self._optimise(blocks), blocks)
+            fit = self._optimise(blocks)
+            if not self._rows_may_stay:
+                fit = fit._replace(local=[opened(part) for part in fit.local])
+                blocks.row_files = None
+            fit = self._with_settled_rows(fit, blocks)
+            self._adopt(fit, blocks)
         self.history_ = fit.history
         self.n_iter_ = fit.n_iter
         self.converged_ = fit.converged
         self.objective_ = fit.objective
-        self._adopt(fit, blocks)
         if self.checkpoint is not None:
             remove_checkpoint(self.checkpoint)
         return self
@@ -127,7 +135,8 @@ class OptimisedModel(FactorModel):
 
     def _with_settled_rows(self, fit: Fit, blocks: Blocks) -> Fit:
         """The fit with its rows where `transform` would put them, unless there are very many."""
-        rows = self._fresh_rows(blocks) if blocks.shape[0] <= _MANY_ROWS else None
+        is_small = blocks.shape[0] <= _MANY_ROWS and blocks.row_files is None
+        rows = self._fresh_rows(blocks) if is_small else None
         if rows is None:
             return fit
         with (
@@ -149,7 +158,7 @@ class OptimisedModel(FactorModel):
         return weights.astype(blocks.dtype, copy=False)
 
     def _settled(self, blocks: Blocks) -> list[Any]:
-        """Row quantities of each block under what the fit taught."""
+        """Row quantities of each block, given the learnt state."""
         point = self._start_rows(blocks)
         with workers(self.n_jobs, len(blocks)) as run:
             return settle_rows(

@@ -30,6 +30,6 @@ class Evidence:
 
     @property
     def effective_chains(self) -> float:
-        """How many chains carry the estimate; near 1 it hangs on one of them: raise `n_steps`."""
+        """How many chains carry the estimate; near 1 it depends on one of them: raise `n_steps`."""
         share = np.exp(self.chains - logsumexp(self.chains))
         return float(1 / np.square(share).sum())

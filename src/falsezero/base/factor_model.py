@@ -9,13 +9,18 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from falsezero.base._sklearn import check_feature_names, check_n_features, get_output_config
+from falsezero.base._sklearn import (
+    Transformer,
+    available_if,
+    check_feature_names,
+    check_n_features,
+    get_output_config,
+)
 from falsezero.base.capabilities import Capabilities
 from falsezero.base.links import LINKS
+from falsezero.data.arrays import Matrix
 from falsezero.data.blocks import Block, Blocks
 from falsezero.data.shards import Shards
 from falsezero.data.table import Table
@@ -49,20 +54,20 @@ def spawn_seeds(random_state: Any, count: int) -> list[np.random.SeedSequence]:
 
 
 def checked_keep(keep: Any, weights: np.ndarray) -> np.ndarray:
-    """The analyst's word P(u|k) as an array: one a component, or one a row and component.
+    """The analyst's word P(u|k) as an array: one per component, or one per row and component.
 
     >>> checked_keep([0, 1], np.ones((3, 2)))
     array([0., 1.])
     """
-    keep = np.asarray(keep, dtype=float)
-    if keep.shape not in (weights.shape[1:], weights.shape):
+    checked = np.asarray(keep, dtype=float)
+    if checked.shape not in (weights.shape[1:], weights.shape):
         raise ValueError(
             f"keep= needs one number per component ({weights.shape[1]}) or one per row and "
-            f"component {weights.shape}, but has shape {keep.shape}."
+            f"component {weights.shape}, but has shape {checked.shape}."
         )
-    if not ((keep >= 0) & (keep <= 1)).all():
+    if not ((checked >= 0) & (checked <= 1)).all():
         raise ValueError("keep= needs probabilities in [0, 1].")
-    return keep
+    return checked
 
 
 def _is_faster_dense(values: Any) -> bool:
@@ -70,10 +75,10 @@ def _is_faster_dense(values: Any) -> bool:
     if not sparse.issparse(values):
         return False
     cells = values.shape[0] * values.shape[1]
-    return cells <= _SMALL or (cells <= 64 * _SMALL and values.nnz > 0.05 * cells)
+    return bool(cells <= _SMALL or (cells <= 64 * _SMALL and values.nnz > 0.05 * cells))
 
 
-class FactorModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, ABC):
+class FactorModel(Transformer, ABC):
     """A model whose rows are explained by weights on a few components.
 
     It is fitted by optimisation (`OptimisedModel`) or by Markov chains (`SampledModel`). Every
@@ -83,8 +88,8 @@ class FactorModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
     """
 
     capabilities: Capabilities
-    components_: np.ndarray
-    row_weights_: np.ndarray
+    components_: Matrix
+    row_weights_: Matrix
 
     # -- what a model supplies ------------------------------------------------------------------
 
@@ -102,7 +107,7 @@ class FactorModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
 
     @abstractmethod
     def _settle(self, blocks: Blocks) -> np.ndarray:
-        """Row weights of a table under what was learnt, rows x components."""
+        """Row weights of a table given the learnt components, rows x components."""
 
     @property
     def _link_offset(self) -> np.ndarray:
@@ -126,7 +131,9 @@ class FactorModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
     ) -> np.ndarray:
         """What row weights predict for single cells, whose rows come in ascending order."""
         if type(self)._expected is FactorModel._expected and self.capabilities.link in _LINEAR:
-            return _products(weights, self.components_, rows, columns) + self._link_offset[columns]
+            products = _products(weights, self.components_, rows, columns)
+            products += self._link_offset[columns]
+            return products
         found, step = [], max(1, _CELLS_AT_A_TIME // self.n_features_in_)
         for start in range(0, len(weights), step):
             inside = slice(*np.searchsorted(rows, [start, start + step]))
@@ -200,21 +207,25 @@ class FactorModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         keep = checked_keep(keep, weights)
         link = self.capabilities.link
         if link is not None and not LINKS[link].weights_compete:
-            return weights * keep
+            kept: np.ndarray = weights * keep
+            return kept
         if not (keep > 0).any(axis=-1).all():
             raise ValueError("keep= must keep some component: weights that add up go somewhere.")
         kept = (weights + self._trace_weights) * keep
-        return kept * (weights.sum(axis=1, keepdims=True) / kept.sum(axis=1, keepdims=True))
+        kept *= weights.sum(axis=1, keepdims=True) / kept.sum(axis=1, keepdims=True)
+        return kept
 
     @property
     def _average_weights(self) -> np.ndarray:
         """Mean training weights, used for rows without information."""
-        return self.row_weights_.mean(axis=0)
+        mean: np.ndarray = self.row_weights_.mean(axis=0)
+        return mean
 
     @property
     def _trace_weights(self) -> np.ndarray:
         """Added before weights are renormalised: decides only rows that have nothing else left."""
-        return _TRACE * (self._average_weights + np.finfo(float).tiny)
+        trace: np.ndarray = _TRACE * (self._average_weights + np.finfo(float).tiny)
+        return trace
 
     def cell_causes(self, block: Block, weights: np.ndarray) -> np.ndarray:
         """Posterior over components for every cell of a block, for models that have causes.
@@ -240,7 +251,7 @@ class FactorModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         return "weight", None if rows is None or (rows < 0).any() else rows.mean(axis=0)
 
     def _idle_components(self) -> dict[int, str]:
-        """Components that do nothing, and what that is called."""
+        """Unused components, each with the word for it, such as "extinct"."""
         return {}
 
     def _column_groups(self) -> dict[str, np.ndarray]:
@@ -285,7 +296,7 @@ class FactorModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         return values.toarray() if is_dense else values
 
     def _block_rows(self, values: Any) -> int | None:
-        """Rows in a block, for a model whose passes want other blocks than dense work arrays do."""
+        """Rows per block, for a model that needs other blocks than the default."""
         return None
 
     def _row_table(self, weights: np.ndarray, X: Any) -> Any:

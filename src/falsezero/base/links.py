@@ -24,26 +24,31 @@ class Link(NamedTuple):
 
 
 def _convex(weights: np.ndarray, components: np.ndarray, offset: np.ndarray) -> np.ndarray:
-    return np.clip(weights @ components, 0, 1)
+    expected: np.ndarray = np.clip(weights @ components, 0, 1)
+    return expected
 
 
 def _linear(weights: np.ndarray, components: np.ndarray, offset: np.ndarray) -> np.ndarray:
-    return weights @ components + offset
+    expected: np.ndarray = weights @ components + offset
+    return expected
 
 
 def _noisy_or(weights: np.ndarray, components: np.ndarray, offset: np.ndarray) -> np.ndarray:
     silent = np.broadcast_to(np.exp(-offset), (len(weights), len(offset))).copy()
     for k, loading in enumerate(components):
         silent *= 1 - np.multiply.outer(weights[:, k], loading)
-    return np.clip(1 - silent, 0, 1)
+    expected: np.ndarray = np.clip(1 - silent, 0, 1)
+    return expected
 
 
 def _logistic(weights: np.ndarray, components: np.ndarray, offset: np.ndarray) -> np.ndarray:
-    return expit(weights @ components + offset)
+    expected: np.ndarray = expit(weights @ components + offset)
+    return expected
 
 
 def _tanh(weights: np.ndarray, components: np.ndarray, offset: np.ndarray) -> np.ndarray:
-    return np.tanh(weights @ components / 2)
+    expected: np.ndarray = np.tanh(weights @ components / 2)
+    return expected
 
 
 LINKS = {

@@ -26,6 +26,7 @@ class SampledModel(FactorModel):
     chain with numbers that do not depend on how components are numbered, for `diagnose`.
     """
 
+    n_chains: int
     draws_: list[Any]
     chains_: list[dict[str, np.ndarray]]
 

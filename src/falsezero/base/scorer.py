@@ -8,16 +8,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
-from scipy.optimize import minimize
 from scipy.special import expit
-from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from falsezero.base._sklearn import fit_context
+from falsezero.base._sklearn import Estimator, fit_context
 from falsezero.base.capabilities import Capabilities
 from falsezero.data.blocks import Block, Blocks
 from falsezero.data.table import Table
 from falsezero.data.validate import check_room, check_table
+from falsezero.inference.logistic import fit_logistic_bounded
 
 __all__ = ["CellScorer", "Link", "fit_link"]
 
@@ -26,6 +25,9 @@ _BLOCK_CELLS = 1 << 22
 
 _LINK_CELLS = 1 << 17
 """Cells, of whole rows spread evenly over the table, from which the link is learnt."""
+
+_WIDTH_CELLS = 1 << 14
+"""Cells by which the width of a link is chosen, where there are more."""
 
 _MIN_SLOPE = 1e-6
 """A link is increasing even where the scores say nothing."""
@@ -56,59 +58,73 @@ class Link(NamedTuple):
 
     def __call__(self, scores: np.ndarray) -> np.ndarray:
         """Probabilities of scores."""
-        return expit(self.intercept + self.slope * self.spread(scores))
+        probabilities: np.ndarray = expit(self.intercept + self.slope * self.spread(scores))
+        return probabilities
 
 
 def fit_link(scores: np.ndarray, values: np.ndarray) -> Link:
     """Logistic regression of zeros and ones on their scores, with an increasing link.
 
-    Of a few widths the one of the highest likelihood is taken. The slope has a weak prior around
-    one, so that scores which separate zeros and ones perfectly do not send it to infinity.
+    Of a few widths the one of the highest likelihood is taken, judged by at most 2^14 cells. The
+    slope has a weak prior around one, so that scores which separate zeros and ones perfectly do not
+    send it to infinity.
 
     >>> link = fit_link(np.array([0.0, 0.1, 0.2, 0.9]), np.array([0.0, 0, 1, 1]))
     >>> bool(link(0.1) < link(0.2))
     True
     """
     rate = float((values.sum() + 0.5) / (len(values) + 1))
-    found = [_fit_width(Link(rate, width, 0.0, 1.0), scores, values) for width in _WIDTHS]
-    return min(found, key=lambda pair: pair[0])[1]
+    link, found = Link(rate, _WIDTHS[0], 0.0, 1.0), []
+    is_large = len(values) > _WIDTH_CELLS
+    some = _some_cells(len(values)) if is_large else np.s_[:]
+    for width in _WIDTHS:
+        loss, link = _fit_width(link._replace(width=width), scores[some], values[some])
+        found.append((loss, link))
+    best = min(found, key=lambda pair: pair[0])[1]
+    return _fit_width(best, scores, values)[1] if is_large else best
+
+
+def _some_cells(n_cells: int) -> np.ndarray:
+    """Cells by which the width is chosen; not every so-many-th, which may be one column's."""
+    return np.random.default_rng(0).integers(0, n_cells, _WIDTH_CELLS)
 
 
 def _fit_width(link: Link, scores: np.ndarray, values: np.ndarray) -> tuple[float, Link]:
-    """Loss and link of the best intercept and slope."""
+    """Loss and link of the best intercept and slope, looked for from those of `link`."""
     z = link.spread(scores)
-
-    def loss(at: np.ndarray) -> tuple[float, np.ndarray]:
-        eta = at[0] + at[1] * z
-        error = expit(eta) - values
-        value = np.logaddexp(0, eta).sum() - values @ eta + 0.005 * (at[0] ** 2 + (at[1] - 1) ** 2)
-        slope = np.array([error.sum() + 0.01 * at[0], error @ z + 0.01 * (at[1] - 1)])
-        return value / (len(z) + 1), slope / (len(z) + 1)
-
-    bounds = [(None, None), (_MIN_SLOPE, None)]
-    found = minimize(loss, np.array([0.0, 1.0]), jac=True, method="L-BFGS-B", bounds=bounds)
-    return found.fun, link._replace(intercept=float(found.x[0]), slope=float(found.x[1]))
+    found = fit_logistic_bounded(
+        np.column_stack([np.ones(len(z)), z]),
+        values,
+        0.01 * np.eye(2),
+        centre=np.array([0.0, 1.0]),
+        least=np.array([-np.inf, _MIN_SLOPE]),
+        start=np.array([link.intercept, link.slope]),
+    )
+    intercept, slope = map(float, found.coefficients)
+    return found.loss, link._replace(intercept=intercept, slope=slope)
 
 
 def _dense(array: Any) -> np.ndarray:
-    return array.toarray() if sparse.issparse(array) else array
+    return np.asarray(array.toarray() if sparse.issparse(array) else array)
 
 
-class CellScorer(BaseEstimator):
-    """A model without components that gives every cell a score computed from the rest of its row.
+class CellScorer(Estimator):
+    """A model without components that gives every cell a score computed from its row.
 
-    A model supplies its constructor and two small methods: `_learn` (what the table teaches) and
+    A model supplies its constructor and two small methods: `_learn` (stores what is learnt) and
     `_scoring` (the function from a block of rows to its scores). Scores are whatever the method
     defines; `reconstruct` turns them into probabilities by an increasing `Link` learnt from the
     fitted table, which keeps their order.
     """
 
     capabilities = Capabilities("binary", link=None, row_score=None, sparse=True)
+    judges_without_itself = True
+    """Whether a one has no part in its own score."""
     _parameter_constraints: dict[str, list[Any]] = {}
 
     @abstractmethod
     def _learn(self, blocks: Blocks) -> None:
-        """Keep what the table teaches as attributes with a trailing underscore."""
+        """Store what was learnt in attributes with a trailing underscore."""
 
     @abstractmethod
     def _scoring(self) -> Scoring:
@@ -196,7 +212,7 @@ class CellScorer(BaseEstimator):
 
     def _width(self, values: Any) -> int:
         """Cells of the widest work array for one row."""
-        return values.shape[1]
+        return int(values.shape[1])
 
     def _is_whole(self) -> bool:
         """Whether the learnt arrays fit together, asked of a model read from a file."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from typing import Any
 
 import numpy as np
@@ -12,15 +12,27 @@ from falsezero.inference.contract import Advance, Iteration, Point, Steps
 _GROWTH = 4.0
 
 
+RowStrides = Callable[[list[Any], Any, float], tuple[list[Any], float]]
+"""Extrapolates the rows of all blocks: from three points of each, a state and the longest stride
+allowed to their trial points in the domain, and the longest stride taken."""
+
+
 def squarem(
-    steps: Steps, advance: Advance, point: Point, *, frozen: bool = False, stride: float = 1.0
+    steps: Steps,
+    advance: Advance,
+    point: Point,
+    *,
+    frozen: bool = False,
+    stride: float = 1.0,
+    extrapolate_rows: RowStrides | None = None,
 ) -> Generator[Iteration]:
     """Squared extrapolation (SQUAREM, scheme S3 of Varadhan and Roland, 2008).
 
     Two plain steps from x0 give x1 and x2, with r = x1 - x0 and v = (x2 - x1) - r. The trial point
     is x0 - 2 a r + a^2 v with a = -|r| / |v|. Its objective comes free with the plain step taken
     from it; where that is below the objective of x1 the trial is dropped and the cycle goes on from
-    x2. The objectives reported therefore never fall.
+    x2. The objectives reported therefore never fall. With `extrapolate_rows` rows are extrapolated
+    elsewhere, where they are.
     """
     while True:
         start = point
@@ -33,7 +45,7 @@ def squarem(
             continue
         before = [start, first]
         del start, first, point  # large tables: each holds the weights of all rows
-        trial, alpha = _extrapolate(steps, before, second, stride, frozen)
+        trial, alpha = _extrapolate(steps, before, second, stride, frozen, extrapolate_rows)
         if trial is None:
             point = second
             continue
@@ -51,7 +63,12 @@ def squarem(
 
 
 def _extrapolate(
-    steps: Steps, before: list[Point], second: Point, stride: float, frozen: bool
+    steps: Steps,
+    before: list[Point],
+    second: Point,
+    stride: float,
+    frozen: bool,
+    elsewhere: RowStrides | None,
 ) -> tuple[Point | None, float]:
     """The trial point and its longest stride; None where there is nothing to extrapolate.
 
@@ -63,14 +80,21 @@ def _extrapolate(
     state, longest = second.state, 1.0
     if not frozen:
         states = (start.state, first.state, second.state)
-        state, longest = _combine(*states, steps.state_params, stride, {})
-    local = []
+        state, longest = combine(*states, steps.state_params, stride, {})
+    local: list[Any] = []
     blocks = list(zip(start.local, first.local, second.local, strict=True))
     del start, first
-    shared = _shared_squares(blocks, steps.local_params)
+    if elsewhere is not None:
+        local, alpha = elsewhere(blocks, second.state, stride)
+        longest = max(longest, alpha)
+        if longest == 1.0 and stride > 1.0:
+            return None, 1.0
+        trial = steps.project(Point(state, []), Point(second.state, []))
+        return Point(trial.state, local), longest
+    shared = shared_squares(blocks, steps.local_params)
     blocks.reverse()
     while blocks:
-        part, alpha = _combine(*blocks.pop(), steps.local_params, stride, shared)
+        part, alpha = combine(*blocks.pop(), steps.local_params, stride, shared)
         local.append(part)
         longest = max(longest, alpha)
     if longest == 1.0 and stride > 1.0:
@@ -80,7 +104,7 @@ def _extrapolate(
     return trial._replace(state=state) if frozen else trial, longest
 
 
-def _shared_squares(blocks: list[Any], axes: Mapping[str, int | None]) -> dict[str, np.ndarray]:
+def shared_squares(blocks: list[Any], axes: Mapping[str, int | None]) -> dict[str, np.ndarray]:
     """Squares of r and v over all blocks, for fields with one stride: no cut may change it."""
     shared = {field: np.zeros(2) for field, axis in axes.items() if axis is None}
     for x0, x1, x2 in blocks:
@@ -100,7 +124,7 @@ def _differences(x0: Any, x1: Any, x2: Any, field: str) -> tuple[np.ndarray, np.
     return r, v
 
 
-def _combine(
+def combine(
     x0: Any,
     x1: Any,
     x2: Any,

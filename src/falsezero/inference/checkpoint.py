@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import os
 import time
@@ -17,7 +16,8 @@ from typing import Any
 import joblib
 import numpy as np
 
-from falsezero.data.output import check_target, write_atomically
+from falsezero.data.output import check_target, npz_bytes, write_atomically
+from falsezero.data.row_files import Kept
 from falsezero.inference import tree
 from falsezero.inference.contract import Fit, Iteration, Point
 from falsezero.inference.monitor import Monitor
@@ -100,6 +100,7 @@ class Checkpoint:
         self._best: Fit | None = None
         self._meta: dict[str, Any] = {}
         self._leaves: dict[str, list[np.ndarray]] = {"best": [], "current": []}
+        self._pinned: list[Kept] = []
         if self.path.exists():
             self._read()
 
@@ -147,10 +148,23 @@ class Checkpoint:
             "best": best,
             "current": current,
         }
-        buffer = io.BytesIO()
-        np.savez(buffer, meta=np.array(json.dumps(meta)), **arrays)  # type: ignore[arg-type]
-        write_checkpoint(self.path, buffer.getvalue())
+        data = npz_bytes({"meta": np.array(json.dumps(meta)), **arrays})
+        if write_checkpoint(self.path, data):
+            self._pin([point, self._best])
         self._last = time.monotonic()
+
+    def _pin(self, points: list[Point | Fit | None]) -> None:
+        """Hold the files of rows that the checkpoint names, and let go of earlier ones."""
+        local = [part for point in points if point is not None for part in point.local]
+        for kept in self._pinned:
+            kept.is_pinned = False
+        self._pinned = [part for part in local if isinstance(part, Kept)]
+        for kept in self._pinned:
+            kept.is_pinned = True
+
+    def release(self) -> None:
+        """Let go of all files: the fit is complete."""
+        self._pin([])
 
     def _read(self) -> None:
         try:

@@ -63,9 +63,9 @@ def climb_rows(
     for _ in range(_MOST_STEPS):
         here = weights[active]
         if is_new.any():
-            promised[is_new] = _directions(
-                here[is_new], gradient[is_new], packed[is_new], adds_up, low, is_open, step, is_new
-            )
+            slope, room = gradient[is_new], _room(here[is_new], low, is_open)
+            found = newton_directions(room, slope, packed[is_new], adds_up)
+            step[is_new], promised[is_new] = found, (slope * found).sum(axis=1)
         # Relative to the weights: near a bound, where log p is steep, Newton's steps start tiny.
         keep = (promised > gain) & (np.abs(step) > _SHORTEST * np.abs(here)).any(axis=1)
         active, here, value, gradient, packed, step, promised = (
@@ -86,27 +86,12 @@ def climb_rows(
     return weights
 
 
-def _directions(
-    weights: np.ndarray,
-    gradient: np.ndarray,
-    packed: np.ndarray,
-    adds_up: bool,
-    low: float | None,
-    is_open: bool,
-    step: np.ndarray,
-    where: np.ndarray,
-) -> np.ndarray:
-    """Newton steps of some rows, written into `step`; returns what they promise."""
+def _room(weights: np.ndarray, low: float | None, is_open: bool) -> np.ndarray:
+    """How far each weight may move, at least: zero or less."""
     if low is None:
-        bound = np.full_like(weights, -np.inf)
-    elif is_open:
-        bound = low + 0.1 * (weights - low)
-    else:
-        bound = np.full_like(weights, low)
-    found = np.empty_like(weights)
-    promised = newton_directions(weights, bound, gradient, packed, adds_up, found)
-    step[where] = found
-    return promised
+        return np.full_like(weights, -np.inf)
+    room: np.ndarray = low - weights
+    return 0.9 * room if is_open else room
 
 
 def packed_products(columns: np.ndarray) -> np.ndarray:

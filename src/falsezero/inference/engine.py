@@ -15,10 +15,11 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from falsezero.backends import in_runs
+from falsezero.backends import SHARDS, in_runs, map_shards
 from falsezero.data.blocks import Block, Blocks
+from falsezero.data.row_files import RowFiles, new_names, opened, put
 from falsezero.inference import tree
-from falsezero.inference.accelerate import squarem
+from falsezero.inference.accelerate import combine, shared_squares, squarem
 from falsezero.inference.checkpoint import Checkpoint
 from falsezero.inference.contract import (
     Advance,
@@ -30,10 +31,6 @@ from falsezero.inference.contract import (
     Steps,
 )
 from falsezero.inference.monitor import Listener, Monitor
-
-_SHARDS = 32
-"""Blocks are handed out in at most so many shards, and statistics added up within a shard first. A
-number of its own, not of the workers, so that the sums are the same wherever shards were done."""
 
 _RESTARTS = 50
 """Times that a fit may settle its rows anew and go on: each gains, so few are needed."""
@@ -53,18 +50,22 @@ def advancer(
     hand in `rng`; each block then draws from a stream of its own, so that threads change nothing.
     """
 
-    shards = in_runs(blocks, _SHARDS)
+    shards = in_runs(blocks, SHARDS)
 
     def advance(point: Point) -> tuple[Point, float, bool]:
         streams = rng.spawn(len(blocks)) if rng is not None else [None] * len(blocks)
+        names = new_names(blocks.row_files, len(blocks))
         parts = run(
             partial(_local_steps, steps, point.state),
             shards,
-            in_runs(point.local, _SHARDS),
-            in_runs(streams, _SHARDS),
+            in_runs(point.local, SHARDS),
+            in_runs(streams, SHARDS),
+            in_runs(names, SHARDS),
             join=_join,
         )
         local, stats = _join(parts)
+        if blocks.row_files is not None:
+            local = RowFiles.own(local)
         objective = float(steps.objective(stats, point.state))
         state = point.state if frozen else steps.global_step(stats, point.state, rng)
         rebased = isinstance(stats, RebasedStatistics) and stats.rebased > 0
@@ -74,17 +75,23 @@ def advancer(
 
 
 def _local_steps(
-    steps: Steps, state: Any, blocks: Sequence[Block], local: list[Any], streams: list[Any]
+    steps: Steps,
+    state: Any,
+    blocks: Sequence[Block],
+    local: list[Any],
+    streams: list[Any],
+    names: list[str | None],
 ) -> tuple[list[Any], Any]:
     """Local steps over the blocks of a shard: their new row quantities, the sum of statistics.
 
     It needs nothing but its arguments, so that any process can do it.
     """
-    pairs = [
-        steps.local_step(block, part, state, stream)
-        for block, part, stream in zip(blocks, local, streams, strict=True)
-    ]
-    return [part for part, _ in pairs], tree.total([stats for _, stats in pairs])
+    renewed, found = [], []
+    for block, part, stream, name in zip(blocks, local, streams, names, strict=True):
+        new, stats = steps.local_step(block, opened(part), state, stream)
+        renewed.append(put(new, name))
+        found.append(stats)
+    return renewed, tree.total(found)
 
 
 def _join(parts: list[tuple[list[Any], Any]]) -> tuple[list[Any], Any]:
@@ -116,14 +123,15 @@ def optimise(
     best: Fit | None = None
     first = 0
     if checkpoint is not None:
-        first, best = checkpoint.restarts_done(lambda: Point(*_start(steps, blocks, seeds[0])))
+        first, best = checkpoint.restarts_done(lambda: _start(steps, blocks, seeds[0], run))
     for number in range(first, len(seeds)):
         monitor = Monitor(max_iter=max_iter, tol=tol, listeners=listeners)
-        point, stride = Point(*_start(steps, blocks, seeds[number])), 1.0
+        point, stride = _start(steps, blocks, seeds[number], run), 1.0
         if checkpoint is not None:
             point, stride = checkpoint.resume(number, point, monitor)
         advance = advancer(steps, blocks, run)
-        strides = squarem(steps, advance, point, stride=stride)
+        rows = None if blocks.row_files is None else partial(_stride_rows, steps, blocks, run)
+        strides = squarem(steps, advance, point, stride=stride, extrapolate_rows=rows)
         iterations = strides if accelerate else iterate(advance, point)
         # The point may be large, and is the loop's own from here on.
         del point, strides
@@ -144,8 +152,60 @@ def optimise(
     return best
 
 
-def _start(steps: Steps, blocks: Blocks, seed: np.random.SeedSequence) -> tuple[Any, list[Any]]:
-    return steps.init(blocks, np.random.default_rng(seed))
+def _start(steps: Any, blocks: Blocks, seed: np.random.SeedSequence, run: Run) -> Point:
+    """The starting point; rows that are kept in files begin there, each block from its own seed.
+
+    Steps that cannot begin with rows a block at a time begin here and put them into their files.
+    """
+    if blocks.row_files is None:
+        return Point(*steps.init(blocks, np.random.default_rng(seed)))
+    names = blocks.row_files.new_names(len(blocks))
+    if not hasattr(steps, "init_rows"):
+        state, local = steps.init(blocks, np.random.default_rng(seed))
+        return Point(state, RowFiles.own([put(*pair) for pair in zip(local, names, strict=True)]))
+    of_state, *of_rows = seed.spawn(len(blocks) + 1)
+    state = steps.init_state(blocks, np.random.default_rng(of_state))
+    return Point(
+        state, RowFiles.own(map_shards(run, partial(_first, steps), blocks, of_rows, names))
+    )
+
+
+def _first(steps: Any, block: Block, seed: np.random.SeedSequence, name: str) -> Any:
+    return put(steps.init_rows(block, np.random.default_rng(seed)), name)
+
+
+def _stride_rows(
+    steps: Steps, blocks: Blocks, run: Run, triples: list[Any], state: Any, stride: float
+) -> tuple[list[Any], float]:
+    """Extrapolated rows of all blocks, worked out where their files are, and the longest stride."""
+    assert blocks.row_files is not None
+    shared = {}
+    if None in steps.local_params.values():
+        squares = map_shards(run, partial(_squares, steps.local_params), blocks, triples)
+        shared = {field: sum(part[field] for part in squares) for field in squares[0]}
+    names = blocks.row_files.new_names(len(blocks))
+    stride_block = partial(_stride_block, steps, state, stride, shared)
+    parts = map_shards(run, stride_block, blocks, triples, names)
+    return RowFiles.own([part for part, _ in parts]), max(longest for _, longest in parts)
+
+
+def _squares(axes: Any, block: Block, triple: tuple[Any, Any, Any]) -> dict[str, np.ndarray]:
+    return shared_squares([tuple(map(opened, triple))], axes)
+
+
+def _stride_block(
+    steps: Steps,
+    state: Any,
+    stride: float,
+    shared: dict[str, Any],
+    block: Block,
+    triple: tuple[Any, Any, Any],
+    name: str,
+) -> tuple[Any, float]:
+    x0, x1, x2 = map(opened, triple)
+    part, longest = combine(x0, x1, x2, steps.local_params, stride, shared)
+    (part,) = steps.project(Point(state, [part]), Point(state, [x2])).local
+    return put(part, name), longest
 
 
 def exhaust(
@@ -190,8 +250,8 @@ def settle_rows(
     if hasattr(steps, "settle"):
         parts = run(
             partial(_settle_shard, steps, point.state),
-            in_runs(blocks, _SHARDS),
-            in_runs(point.local, _SHARDS),
+            in_runs(blocks, SHARDS),
+            in_runs(point.local, SHARDS),
         )
         return [local for part in parts for local in part]
     return _iterate_rows(steps, blocks, point, run, max_iter=max_iter, tol=tol)

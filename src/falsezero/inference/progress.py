@@ -5,11 +5,37 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
+from itertools import count
 from typing import Any
 
 from falsezero.inference.monitor import Listener
 
 PREPARING = "preparing (compiling, the first time)"
+
+StageListener = Callable[[str, int, int], None]
+_LISTENER: ContextVar[StageListener | None] = ContextVar("stage_listener", default=None)
+
+
+def _ignore(stage: str, number: int, total: int) -> None:
+    pass
+
+
+@contextmanager
+def reporting_to(listener: StageListener) -> Iterator[None]:
+    """Tell a listener of every stage that begins inside: its name, its number, and how many.
+
+    >>> with reporting_to(lambda *stage: print(stage)), stages("Average", 0, 2) as begin:
+    ...     begin("EASE")
+    ...     with stages("EASE", 0, 9) as begin_part:
+    ...         begin_part("not told")
+    ('EASE', 1, 2)
+    """
+    before = _LISTENER.set(listener)
+    try:
+        yield
+    finally:
+        _LISTENER.reset(before)
 
 
 @contextmanager
@@ -28,16 +54,7 @@ def progress(
     elif verbose >= 2 or not sys.stderr.isatty():
         yield (_printer(type(estimator).__name__, 1 if verbose >= 2 else 50),)
     else:
-        from rich.console import Console
-        from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
-
-        columns = (
-            TextColumn("{task.description}"),
-            BarColumn(),
-            TextColumn("{task.fields[message]}"),
-            TimeElapsedColumn(),
-        )
-        with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        with _bar() as bar:
             name = type(estimator).__name__
             if total is None:
                 yield (_bar_listener(bar, name, estimator.n_init),)
@@ -50,7 +67,7 @@ def _printer(name: str, every: int) -> Listener:
         if row["iteration"] % every == 0 or row["what"] == "final":
             message = f"{name} {row['iteration']:5d} {row['objective']:.6g} {row['seconds']:.1f} s"
             chain = f", chain {row['chain'] + 1}" if "chain" in row else ""
-            print(f"{message} {row['what']}{chain}", file=sys.stderr)
+            sys.stderr.write(f"{message} {row['what']}{chain}\n")  # chains must not mix lines
 
     return listen
 
@@ -81,6 +98,20 @@ def _filling_listener(bar: Any, name: str, total: int) -> Listener:
     return listen
 
 
+def _bar() -> Any:
+    """A progress bar on standard error, which is gone when it is done."""
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.fields[message]}"),
+        TimeElapsedColumn(),
+    )
+    return Progress(*columns, console=Console(stderr=True), transient=True)
+
+
 def _begin(bar: Any, name: str, total: int | None) -> Any:
     """Show the bar at once: what follows may compile and leave it no time to be drawn."""
     task = bar.add_task(name, total=total, message=PREPARING)
@@ -96,25 +127,25 @@ def _status(iterations: int, row: dict[str, Any]) -> str:
 def stages(name: str, verbose: int | bool, total: int) -> Iterator[Callable[[str], None]]:
     """Yield a function to call with the name of each stage as it begins; `total` are expected.
 
-    Shows nothing, a bar on a terminal, or (verbose >= 2) a line for every stage.
+    Shows nothing, a bar on a terminal, or (verbose >= 2) a line for every stage. A listener that
+    `reporting_to` has set is told instead.
     """
-    if not verbose or (verbose < 2 and not sys.stderr.isatty()):
+    listener = _LISTENER.get()
+    if listener is not None:
+        numbers = count(1)
+        # What goes on inside a stage is not told: a bar would fill up again and again.
+        outer = _LISTENER.set(_ignore)
+        try:
+            yield lambda stage: listener(stage, next(numbers), total)
+        finally:
+            _LISTENER.reset(outer)
+    elif not verbose or (verbose < 2 and not sys.stderr.isatty()):
         yield lambda stage: None
     elif verbose >= 2:
         yield _stage_printer(name, total)
     else:
-        from rich.console import Console
-        from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
-
-        columns = (
-            TextColumn("{task.description}"),
-            BarColumn(),
-            TextColumn("{task.fields[message]}"),
-            TimeElapsedColumn(),
-        )
-        with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-            task = bar.add_task(name, total=total, message=PREPARING)
-            bar.refresh()
+        with _bar() as bar:
+            task = _begin(bar, name, total)
             begun = 0
 
             def begin(stage: str) -> None:
