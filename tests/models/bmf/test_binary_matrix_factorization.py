@@ -192,9 +192,9 @@ def test_wrong_settings_are_named():
 def test_progress_names_the_chain(capsys):
     options = {**QUICK, "n_chains": 2, "verbose": 2}
     BinaryMatrixFactorization(2, 2, likelihood="gaussian", **options).fit(blocks()[1])
-    said = capsys.readouterr().err.splitlines()
-    assert len(said) == 100
-    assert sum(line.endswith("draw, chain 2") for line in said) == 20
+    lines = capsys.readouterr().err.splitlines()
+    assert len(lines) == 100
+    assert sum(line.endswith("draw, chain 2") for line in lines) == 20
 
 
 def test_the_bar_fills_up_whichever_chain_a_sweep_belongs_to():

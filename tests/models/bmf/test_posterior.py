@@ -2,6 +2,8 @@
 
 import numpy as np
 import pytest
+from scipy.special import gammaln, log_expit
+from scipy.stats import expon, gamma, norm, poisson
 from tests.reference.bmf import (
     buffet_log_prior,
     finite_posterior,
@@ -12,9 +14,16 @@ from tests.reference.bmf import (
 from falsezero.models.bmf.births import births_and_deaths
 from falsezero.models.bmf.entries import entry_blocks, single_entries
 from falsezero.models.bmf.likelihoods import LIKELIHOODS
-from falsezero.models.bmf.sampler import Model, draw_given, sweep
+from falsezero.models.bmf.sampler import (
+    Model,
+    _with_concentration,
+    draw_given,
+    draw_prior,
+    sweep,
+    with_log_joint,
+)
 from falsezero.models.bmf.split_merge import split_merge
-from falsezero.models.bmf.state import Cells, Priors
+from falsezero.models.bmf.state import Cells, Features, Priors, State, gamma_log_density
 
 TIGHT = Priors((4.0, 4.0), (4.0, 4.0), (4.0, 4.0), (4.0, 4.0))
 TABLE = np.array([[1.4, 0.2, 1.1], [0.1, -0.9, 0.3], [1.2, -0.7, 1.6]])
@@ -151,3 +160,93 @@ def test_geweke_finds_a_broken_move(broken):
 
     scores = geweke(model, 700, np.random.default_rng(3), one_sweep)
     assert np.abs(scores).max() > 6
+
+
+@pytest.mark.parametrize("finite", [0, 3])
+def test_the_concentration_has_its_posterior(finite):
+    """Features held fixed: draws of alpha against its density on a grid."""
+    on = np.zeros((6, 4 if finite else 3), np.uint8)
+    on[:, 0], on[:4, 1], on[:1, 2] = 1, 1, 1
+    features = Features(on, 1, finite, 1.0)
+    prior = (2.0, 1.5)
+    grid = np.linspace(1e-4, 15, 6000)
+    log_p = np.array(
+        [features._replace(concentration=a).log_prior() + gamma_log_density(a, prior) for a in grid]
+    )
+    share = np.exp(log_p - log_p.max())
+    share /= share.sum()
+    mean = share @ grid
+    spread = np.sqrt(share @ (grid - mean) ** 2)
+    rng, drawn = np.random.default_rng(0), []
+    for _ in range(6000):
+        features = _with_concentration(features, prior, rng)
+        drawn.append(features.concentration)
+    batches = np.reshape(drawn, (30, -1)).mean(axis=1)
+    assert abs(np.mean(drawn) - mean) < 4.5 * batches.std(ddof=1) / np.sqrt(30)
+    assert np.std(drawn) == pytest.approx(spread, rel=0.08)
+
+
+@pytest.mark.parametrize("name", sorted(LIKELIHOODS))
+def test_weight_scales_and_noise_have_their_conjugate_posteriors(name):
+    """Means of many draws of phi | W and theta | X against the gamma's own."""
+    likelihood, rng = LIKELIHOODS[name], np.random.default_rng(0)
+    weights, prior = np.array([[0.5, 2.0, 1.0]]), (2.0, 3.0)
+    drawn = [likelihood.draw_scale(weights, prior, rng) for _ in range(4000)]
+    if name == "poisson":
+        shape, rate = 2 + 3, 3 + weights.sum()
+    else:
+        shape, rate = 2 + 1.5, 3 + 0.5 * (weights**2).sum()
+    assert np.mean(drawn) == pytest.approx(shape / rate, rel=0.04)
+    assert np.var(drawn) == pytest.approx(shape / rate**2, rel=0.15)
+    if name == "gaussian":
+        on = Features(np.ones((2, 1), np.uint8), 1, 0, 1.0)
+        state = State(on, on, np.array([[0.5]]), 1.0, 1.0)
+        cells = Cells.of(np.array([[1.0, np.nan], [0.0, 2.0]]))
+        drawn = [likelihood.draw_precision(state, cells, prior, rng) for _ in range(4000)]
+        rate = 3 + 0.5 * (0.25 + 0.25 + 2.25)
+        assert np.mean(drawn) == pytest.approx(3.5 / rate, rel=0.04)
+        assert np.var(drawn) == pytest.approx(3.5 / rate**2, rel=0.15)
+    else:
+        assert likelihood.draw_precision(None, None, prior, rng) == 1
+    total = likelihood.weight_log_prior(weights, 0.7)
+    if name == "poisson":
+        expected = expon.logpdf(weights, scale=1 / 0.7).sum()
+    else:
+        expected = norm.logpdf(weights, scale=1 / np.sqrt(0.7)).sum()
+    assert total == pytest.approx(expected)
+
+
+def test_the_log_joint_is_the_sum_of_its_parts():
+    rng = np.random.default_rng(0)
+    table = rng.normal(size=(4, 3))
+    table[0, 0] = np.nan
+    for name, likelihood in LIKELIHOODS.items():
+        values = table if name == "gaussian" else (np.abs(table) > 0.5).astype(float)
+        values = np.where(np.isnan(table), np.nan, values)
+        model = Model(likelihood, np.ones((4, 1)), np.ones((3, 1)), 0, 0, TIGHT)
+        state = draw_prior(model, rng)
+        found = with_log_joint(state, Cells.of(values), model)
+        mean, seen = state.predictor(), ~np.isnan(table)
+        parts = {
+            "gaussian": norm.logpdf(values, mean, 1 / np.sqrt(state.precision)),
+            "logistic": np.where(values == 1, log_expit(mean), log_expit(-mean)),
+            "poisson": poisson.logpmf(values, np.maximum(mean, 1e-300)),
+        }
+        expected = parts[name][seen].sum()
+        assert found.log_likelihood == pytest.approx(expected)
+        for value in (state.rows.concentration, state.columns.concentration, state.weight_scale):
+            expected += gamma.logpdf(value, 4, scale=1 / 4)
+        if name == "gaussian":
+            expected += gamma.logpdf(state.precision, 4, scale=1 / 4)
+        expected += likelihood.weight_log_prior(state.weights, state.weight_scale)
+        expected += buffet_set_log_prior(state.rows) + buffet_set_log_prior(state.columns)
+        assert found.log_joint == pytest.approx(expected)
+
+
+def buffet_set_log_prior(features):
+    """alpha^K exp(-alpha H_n) prod (n_k - 1)! (n - n_k)! / n! of an unordered set of features."""
+    n, alpha = len(features.on), features.concentration
+    total = -alpha * sum(1 / i for i in range(1, n + 1))
+    for count in features.learnt.sum(axis=0, dtype=float):
+        total += np.log(alpha) + gammaln(count) + gammaln(n - count + 1) - gammaln(n + 1)
+    return total

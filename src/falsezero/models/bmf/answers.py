@@ -42,6 +42,9 @@ class Prediction(NamedTuple):
 class PosteriorAnswers(SampledModel):
     """What can be asked once draws are there: `draws_`, `representative_`, `offset_`, `scale_`."""
 
+    observed_: np.ndarray | None = None
+    """Models saved before weights were integrated out have none, and need none."""
+
     @property
     def _observation(self) -> Likelihood:
         return LIKELIHOODS[self.likelihood]
@@ -86,6 +89,10 @@ class PosteriorAnswers(SampledModel):
     ):
         """Expected value (probability, rate) of every cell, averaged over draws (section 3.4).
 
+        For cells of a Gaussian training table each draw's weights are integrated out (with missing
+        cells: where a draw has at most 400 of them). The weights of zeros and ones and of counts
+        cannot be, and those of rows never seen are not: they are averaged over as drawn.
+
         Parameters
         ----------
         X : table, optional
@@ -102,25 +109,20 @@ class PosteriorAnswers(SampledModel):
         array of shape (n_rows, n_columns), or a `Prediction` (mean, low, high) with `interval`
         """
         check_is_fitted(self)
-        pairs = self._draws_for(X)
-        n_rows, n_columns = len(pairs[0][0]), self.n_features_in_
+        forecasts = self._forecasts(X)
+        n_rows = len(self.row_features_ if X is None else forecasts[0].row_features)
         rng = np.random.default_rng(spawn_seeds(0 if random_state is None else random_state, 1)[0])
         parts = []
-        for rows in row_chunks(n_rows, n_columns, len(pairs)):
-            predictors = [on[rows].astype(float) @ draw.basis for on, draw in pairs]
+        for rows in row_chunks(n_rows, self.n_features_in_, len(forecasts)):
+            predictors = [draw.expected_predictor(rows) for draw in forecasts]
             means = np.array([self._observation.mean(p) for p in predictors])
             part = [means.mean(axis=0)]
             if interval is not None:
-                seen = (
-                    means
-                    if self.likelihood == "logistic"
-                    else np.array(
-                        [
-                            self._observation.simulate(p, draw.precision, rng)
-                            for p, (_, draw) in zip(predictors, pairs, strict=True)
-                        ]
-                    )
-                )
+                seen = means if self.likelihood == "logistic" else None
+                if seen is None:
+                    precisions = [draw.cell_precision(self.observed_, rows) for draw in forecasts]
+                    pairs = zip(predictors, precisions, strict=True)
+                    seen = np.array([self._observation.simulate(p, t, rng) for p, t in pairs])
                 part += list(np.quantile(seen, [0.5 - interval / 2, 0.5 + interval / 2], axis=0))
             parts.append(part)
         whole = [
@@ -128,12 +130,15 @@ class PosteriorAnswers(SampledModel):
         ]
         return whole[0] if interval is None else Prediction(*whole)
 
-    def _draws_for(self, X: Any) -> list[tuple[np.ndarray, Draw]]:
-        """Row features and the rest, draw by draw, for the training table or for other rows."""
+    def _forecasts(self, X: Any) -> list[Draw]:
+        """Draws with the row features of the training table, or of other rows."""
         if X is None:
-            return [(draw.row_features, draw) for draw in self.draws_]
+            return self.draws_
         cells = self._cells(X)
-        return [(self._row_probability(draw, cells)[1], draw) for draw in self._some_draws()]
+        return [
+            draw._replace(row_features=self._row_probability(draw, cells)[1], weight_mean=None)
+            for draw in self._some_draws()
+        ]
 
     def _some_draws(self) -> list[Draw]:
         """Draws from all chains, evenly spread."""
@@ -172,6 +177,8 @@ class PosteriorAnswers(SampledModel):
     def log_predictive(self, X: Any) -> np.ndarray:
         """Log predictive density of cells of the training table, averaged over draws (section 3.4).
 
+        Weights are integrated out as in `posterior_predict`.
+
         Parameters
         ----------
         X : table of the training table's shape
@@ -189,18 +196,17 @@ class PosteriorAnswers(SampledModel):
                 f"{(len(self.row_features_), self.n_features_in_)}, but X has shape "
                 f"{cells.values.shape}; use score_samples for other rows."
             )
-        return self._log_density(cells, [(d.row_features, d) for d in self.draws_])
-
-    def _log_density(self, cells: Cells, pairs: list[tuple[np.ndarray, Draw]]) -> np.ndarray:
         parts = []
         n_rows, n_columns = cells.values.shape
-        for rows in row_chunks(n_rows, n_columns, len(pairs)):
+        for rows in row_chunks(n_rows, n_columns, len(self.draws_)):
             few = Cells(cells.values[rows], cells.observed[rows])
             terms = [
-                self._observation.log_likelihood(few, on[rows].astype(float) @ d.basis, d.precision)
-                for on, d in pairs
+                self._observation.log_likelihood(
+                    few, draw.expected_predictor(rows), draw.cell_precision(self.observed_, rows)
+                )
+                for draw in self.draws_
             ]
-            parts.append(logsumexp(terms, axis=0) - np.log(len(pairs)) - np.log(self.scale_))
+            parts.append(logsumexp(terms, axis=0) - np.log(len(self.draws_)) - np.log(self.scale_))
         return np.where(cells.observed > 0, np.concatenate(parts), np.nan)
 
     def score_samples(self, X: Any) -> np.ndarray:

@@ -7,6 +7,7 @@ NIPS 19 (2007). Equation and section numbers are that paper's.
 from __future__ import annotations
 
 import warnings
+from functools import partial
 from numbers import Integral, Real
 from typing import Any
 
@@ -17,9 +18,10 @@ from falsezero.base._sklearn import fit_context
 from falsezero.base.capabilities import Capabilities
 from falsezero.base.estimator import Interval, StrOptions
 from falsezero.data.blocks import Blocks
-from falsezero.inference.agreement import bulk_ess, r_hat
 from falsezero.inference.contract import Point
+from falsezero.models.bmf.agreement import feature_agreement, prediction_agreement
 from falsezero.models.bmf.answers import PosteriorAnswers, Prediction
+from falsezero.models.bmf.integrated import NormalWeights
 from falsezero.models.bmf.likelihoods import LIKELIHOODS
 from falsezero.models.bmf.predict import (
     Draw,
@@ -32,11 +34,6 @@ from falsezero.models.bmf.state import Cells, Gamma, Priors
 
 _DISAGREE = 1.1
 """R-hat above which chains are said to disagree."""
-
-_ENOUGH = 20
-"""Draws of a chain below which R-hat is mostly noise, and nothing is said."""
-
-_JUDGED = ("log_joint", "log_likelihood", "features_per_row", "features_per_column")
 
 __all__ = ["BinaryMatrixFactorization", "Draw", "Prediction"]
 
@@ -76,7 +73,7 @@ class BinaryMatrixFactorization(PosteriorAnswers):
     callback : callable or None
         Called with every row of the history; returning True stops that chain.
     n_jobs : int or None, default=-1
-        Threads, one a chain, as many as there are cores by default; the answer does not depend on
+        Threads, one per chain, as many as there are cores by default; the answer does not depend on
         it.
     random_state, verbose
         As in every model of falsezero.
@@ -97,13 +94,20 @@ class BinaryMatrixFactorization(PosteriorAnswers):
     chains_ : list of dict
         One a chain: log joint, log likelihood, numbers of features and hyperparameters of each
         kept draw. They do not depend on how features are numbered; see `falsezero.diagnose`.
+    observed_ : array of shape (n_rows, n_columns) or None
+        Which cells of the training table were observed; None where all were.
     objective_ : float
         Mean log joint density of the kept draws.
     r_hat_, ess_ : float
-        Largest R-hat and smallest effective sample size of the log densities and the numbers of
-        features a row and a column; NaN with fewer than 20 draws a chain.
+        R-hat and effective sample size of expected cells: what 95 % of 200 cells do not exceed, and
+        do not fall short of; NaN with fewer than 20 draws per chain.
+    feature_r_hat_ : float
+        Largest R-hat of the log densities and the numbers of features a row and a column. Small
+        features come and go slowly and matter little to what is predicted: this may be far above 1
+        where `r_hat_` is not, and then says not to rely on the number of features.
     history_, n_iter_, converged_
-        `converged_` says that no chain was stopped early and that they agree (R-hat at most 1.1).
+        `converged_` says that no chain was stopped early and that they agree on what they predict
+        (`r_hat_` at most 1.1).
     n_features_in_, feature_names_in_
 
     Examples
@@ -215,14 +219,17 @@ class BinaryMatrixFactorization(PosteriorAnswers):
         steps = SamplerSteps(self._model(cells), cells)
         blocks = Blocks.cut(cells.values, block_rows=len(table))
         expected = self.warmup + self.n_draws * self.thin
-        chains = self._run_chains(steps, blocks, _record)
+        record = partial(_record, cells=cells, normal=self.likelihood == "gaussian")
+        chains = self._run_chains(steps, blocks, record)
         self.history_ = [row for chain in chains for row in chain.history]
         self.n_iter_ = max(len(chain.history) for chain in chains)
-        kept = [chain.draws or [_record(chain.last)] for chain in chains]
+        kept = [chain.draws or [record(chain.last)] for chain in chains]
         self.draws_ = [d._replace(chain=c) for c, draws in enumerate(kept) for d in draws]
+        self.observed_ = None if cells.complete else cells.observed.astype(np.uint8)
         self.chains_ = [_trace(draws) for draws in kept]
         self.objective_ = float(np.mean([draw.log_joint for draw in self.draws_]))
-        self.r_hat_, self.ess_ = _agreement(self.chains_)
+        self.r_hat_, self.ess_ = prediction_agreement(kept, self._observation)
+        self.feature_r_hat_ = feature_agreement(self.chains_)
         whole = all(len(chain.history) == expected for chain in chains)
         self.converged_ = whole and not self.r_hat_ > _DISAGREE
         if whole and not self.converged_:
@@ -234,8 +241,9 @@ class BinaryMatrixFactorization(PosteriorAnswers):
         levels = ", ".join(f"{chain['log_joint'].mean():.0f}" for chain in self.chains_)
         who = "chains disagree" if self.n_chains > 1 else "chain has not settled"
         warnings.warn(
-            f"{type(self).__name__}: the {who} (R-hat {self.r_hat_:.2f}; mean log joint density of "
-            f"each chain: {levels}), so averages over draws depend on where chains started; "
+            f"{type(self).__name__}: the {who} (R-hat of expected cells {self.r_hat_:.2f}; mean "
+            f"log joint density of each chain: {levels}), so averages over draws depend on where "
+            "chains started; "
             "raise warmup and n_draws.",
             ConvergenceWarning,
             stacklevel=3,
@@ -329,20 +337,10 @@ class BinaryMatrixFactorization(PosteriorAnswers):
         )
 
 
-def _record(point: Point) -> Draw:
-    return Draw.of(point.state)
-
-
-def _agreement(chains: list[dict[str, np.ndarray]]) -> tuple[float, float]:
-    """Largest R-hat and smallest effective sample size of what chains should agree on."""
-    length = min(len(chain["log_joint"]) for chain in chains)
-    if length < _ENOUGH:
-        return float("nan"), float("nan")
-    stacked = [np.stack([chain[name][:length] for chain in chains]) for name in _JUDGED]
-    moving = [values for values in stacked if np.ptp(values) > 0]
-    if not moving:
-        return float("nan"), float("nan")
-    return max(map(r_hat, moving)), min(map(bulk_ess, moving))
+def _record(point: Point, cells: Cells, normal: bool) -> Draw:
+    """What is kept of a point; with the weights' mean given the rest where they are normal."""
+    weights = NormalWeights.of(point.state, cells) if normal else None
+    return Draw.of(point.state, None if weights is None else weights.mean(cells.values))
 
 
 def _trace(draws: list[Draw]) -> dict[str, np.ndarray]:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 from scipy.special import expit, logsumexp
 
+from falsezero.models.bmf.integrated import NormalWeights
 from falsezero.models.bmf.likelihoods import Likelihood
 from falsezero.models.bmf.state import Cells, State
 
@@ -36,12 +37,14 @@ class Draw(NamedTuple):
     precision: float
     log_joint: float
     log_likelihood: float
+    weight_mean: np.ndarray | None = None
+    """Posterior mean of the weights given the rest, where it is known (Gaussian tables)."""
 
     @classmethod
-    def of(cls, state: State, chain: int = 0) -> Draw:
+    def of(cls, state: State, weight_mean: np.ndarray | None = None) -> Draw:
         """What is kept of a state."""
         return cls(
-            chain,
+            0,
             state.rows.on,
             state.columns.on,
             state.weights,
@@ -51,6 +54,7 @@ class Draw(NamedTuple):
             state.precision,
             state.log_joint,
             state.log_likelihood,
+            weight_mean,
         )
 
     @property
@@ -61,6 +65,24 @@ class Draw(NamedTuple):
     def predictor(self, rows: slice = slice(None)) -> np.ndarray:
         """U W V' for some rows."""
         return self.row_features[rows].astype(float) @ self.basis
+
+    def expected_predictor(self, rows: slice = slice(None)) -> np.ndarray:
+        """The predictor of some training rows, its weights integrated out where they can be."""
+        if self.weight_mean is None:
+            return self.predictor(rows)
+        return self.row_features[rows] @ (self.weight_mean @ self.column_features.T.astype(float))
+
+    def cell_precision(self, observed: np.ndarray | None, rows: slice = slice(None)) -> Any:
+        """Precision of cells around that; `observed` says which cells the weights were fitted to.
+
+        `observed` is None where all were.
+        """
+        if self.weight_mean is None:
+            return self.precision
+        weights = NormalWeights(
+            self.row_features, self.column_features, self.precision, self.weight_scale, observed
+        )
+        return 1 / (1 / self.precision + weights.predictor_variance(rows))
 
 
 def feature_prior(draw: Draw, n_bias: int, finite: int) -> np.ndarray:

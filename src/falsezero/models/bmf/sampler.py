@@ -13,6 +13,7 @@ from falsezero.inference.contract import Point
 from falsezero.models.bmf.births import births_and_deaths
 from falsezero.models.bmf.entries import entry_blocks, single_entries
 from falsezero.models.bmf.likelihoods import Likelihood
+from falsezero.models.bmf.redundant import without_redundant
 from falsezero.models.bmf.split_merge import split_merge
 from falsezero.models.bmf.start import begun_with, found_features
 from falsezero.models.bmf.state import (
@@ -31,6 +32,11 @@ _FEW = 0.3
 
 _FITTED = 3
 """Draws of the weights at the start, given the features."""
+
+_SETTLING = 10
+"""Sweeps before superfluous features are looked for, each of the times that they are."""
+
+_TIDYINGS = 2
 
 Move = Callable[[State, Cells, Likelihood, np.random.Generator], State]
 
@@ -97,6 +103,13 @@ def sweep(state: State, cells: Cells, model: Model, rng: np.random.Generator) ->
     whole = model.likelihood.completed(state, cells, rng)
     state = _on_both_sides([split_merge] * model.n_split_merge, state, whole, model, rng)
     state = state._replace(weights=model.likelihood.draw_weights(state, whole, rng))
+    return with_log_joint(draw_hyperparameters(state, cells, model, rng), cells, model)
+
+
+def settling_sweep(state: State, cells: Cells, model: Model, rng: np.random.Generator) -> State:
+    """A sweep that keeps the number of features."""
+    state = _on_both_sides([single_entries], state, cells, model, rng)
+    state = state._replace(weights=model.likelihood.draw_weights(state, cells, rng))
     return with_log_joint(draw_hyperparameters(state, cells, model, rng), cells, model)
 
 
@@ -186,7 +199,21 @@ class SamplerSteps:
             state = self._read_off(state, rng)
         for _ in range(_FITTED):
             state = state._replace(weights=model.likelihood.draw_weights(state, cells, rng))
+        if model.reads_table:
+            state = self._tidied(state, rng)
         return with_log_joint(state, cells, model), [NoRowQuantities()]
+
+    def _tidied(self, state: State, rng: np.random.Generator) -> State:
+        """The state after some sweeps, rid of the features that it can do without."""
+
+        def settle(state: State) -> State:
+            return settling_sweep(state, self.cells, self.model, rng)
+
+        for _ in range(_TIDYINGS):
+            for _ in range(_SETTLING):
+                state = sweep(state, self.cells, self.model, rng)
+            state = without_redundant(state, settle)
+        return state
 
     def _read_off(self, state: State, rng: np.random.Generator) -> State:
         """The state with features that the table shows, if it shows any."""
