@@ -8,7 +8,7 @@ import numpy as np
 def enumerated_log_likelihood(values, content, detection, false_alarm):
     """Log likelihood of looks (rows x looks x columns, NaN for none), every z written out.
 
-    `content` is P(z = 1) for each cell; the rates are one a cell.
+    `content` is P(z = 1) for each cell; the rates are one per cell.
     """
     n_rows, n_looks, n_columns = values.shape
     total = 0.0
@@ -52,3 +52,32 @@ def dawid_skene(labels, n_iter=2000):
         total = np.logaddexp(one, zero)
         r = np.exp(one - total)
     return r, hit, alarm, total.sum()
+
+
+def enumerated_posterior(ones, tries, detection, alpha0, beta0):
+    """P(z = 1 | looks) of one column's cells whose common content is Beta, every z written out."""
+    from scipy.special import betaln
+
+    total, present = 0.0, np.zeros(len(ones))
+    for z in product((0, 1), repeat=len(ones)):
+        z = np.array(z)
+        looks = np.where(
+            z, detection**ones * (1 - detection) ** (tries - ones), np.where(ones == 0, 1.0, 0.0)
+        )
+        p = looks.prod() * np.exp(betaln(alpha0 + z.sum(), beta0 + (1 - z).sum()))
+        total += p
+        present += p * z
+    return present / total
+
+
+def dirichlet_log_density(coefficients, total, variables, logs):
+    """Log density of row weights under Dirichlet(total softmax(B' v)), row by row."""
+    from math import lgamma
+
+    value = 0.0
+    for v, log_w in zip(variables, logs, strict=True):
+        m = np.exp(v @ coefficients)
+        alpha = total * m / m.sum()
+        value += lgamma(alpha.sum()) - sum(lgamma(x) for x in alpha)
+        value += ((alpha - 1) * log_w).sum()
+    return value

@@ -99,3 +99,15 @@ def margins_objective(X, a, b, ridge):
     eta = a[:, None] + b
     terms = np.where(seen, np.nan_to_num(X) * eta - np.logaddexp(0, eta), 0.0)
     return terms.sum() - ridge / 2 * ((a**2).sum() + ((b - centre) ** 2).sum())
+
+
+def least_squares(X, others, weight, ridge):
+    """The factors of each row, given those of the columns: a ridge regression for each."""
+    k = len(others)
+    result = np.zeros((len(X), k))
+    for i, row in enumerate(X):
+        seen = ~np.isnan(row)
+        V, x = others[:, seen].T, row[seen]
+        c = 1 + weight * x
+        result[i] = np.linalg.solve(V.T @ (c[:, None] * V) + ridge * np.eye(k), V.T @ (c * x))
+    return result

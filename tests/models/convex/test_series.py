@@ -8,6 +8,7 @@ import falsezero as fz
 from falsezero.backends import map_blocks
 from falsezero.data.blocks import Blocks
 from falsezero.models.convex import series
+from falsezero.models.convex.family import RowWeights
 from falsezero.models.convex.series import series_log_likelihood
 from falsezero.models.convex.variational_sparse import exact_bound
 
@@ -28,7 +29,7 @@ def by_cell(x, weights, components):
 
 def by_series(x, weights, components):
     blocks = Blocks.cut(sparse.csr_array(x), block_rows=50)
-    parts = [weights[block.rows] for block in blocks]
+    parts = [RowWeights(weights[block.rows]) for block in blocks]
     return series_log_likelihood(blocks, parts, components, components, map_blocks)
 
 

@@ -8,15 +8,17 @@ observations n are our rows, its attributes t our columns.
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from falsezero.backends import workers
+from falsezero.backends import map_shards, workers
 from falsezero.base.criteria import InformationCriteria
 from falsezero.base.estimator import Interval, StrOptions
 from falsezero.data.blocks import Block, Blocks
+from falsezero.data.row_files import opened, put_weights
 from falsezero.inference.contract import Fit, Point
 from falsezero.models.convex.averaged import (
     Averaged,
@@ -24,6 +26,7 @@ from falsezero.models.convex.averaged import (
     is_worth_averaging,
     reordered_shares,
 )
+from falsezero.models.convex.batches import CountedBySteps
 from falsezero.models.convex.family import (
     NEARER,
     Components,
@@ -33,9 +36,9 @@ from falsezero.models.convex.family import (
     floor_of,
     fused_pass,
     in_order,
-    log_likelihood,
     normalise_rows,
     renewed_rows,
+    sum_over_cells,
     uniform_rows,
     within,
 )
@@ -58,7 +61,7 @@ class _Statistics(NamedTuple):
     log_prior: float
 
 
-class ExactSteps:
+class ExactSteps(CountedBySteps):
     """EM over every cell (eqs. 4-6 in the form of eqs. 9-11).
 
     The E-step is never written out: with U = X / P and V = (1 - X) / (1 - P), the expected counts
@@ -84,14 +87,23 @@ class ExactSteps:
         Starting each component near some row of the table finds better optima, and phantoms more
         surely, than the uniform noise of the paper.
         """
+        weights = rng.dirichlet(np.ones(self.n_components), size=blocks.shape[0])
+        return self.init_state(blocks, rng), cut_rows(weights, blocks)
+
+    def init_rows(self, block: Block, rng: np.random.Generator) -> RowWeights:
+        """Rows of one block, where no process is to hold those of all blocks."""
+        weights = rng.dirichlet(np.ones(self.n_components), size=block.shape[0])
+        return RowWeights(weights.astype(self.dtype))
+
+    def init_state(self, blocks: Blocks, rng: np.random.Generator) -> Components:
+        """Components near some rows."""
         n_rows, n_columns = blocks.shape
-        weights = rng.dirichlet(np.ones(self.n_components), size=n_rows)
         picked = rng.choice(n_rows, self.n_components, replace=self.n_components > n_rows)
         rows = blocks.dense_rows(picked)
         rows = np.where(np.isnan(rows), self.column_mean, rows)
         noise = 2 * rng.random((self.n_components, n_columns)) * self.column_mean
         components = _NEAR_A_ROW * rows + (1 - _NEAR_A_ROW) * noise.clip(max=1.0)
-        return self.clip(components.astype(blocks.dtype)), cut_rows(weights, blocks)
+        return self.clip(components.astype(blocks.dtype))
 
     def local_step(
         self, block: Block, local: RowWeights, state: Components, rng: Any
@@ -158,6 +170,14 @@ class ExactSteps:
         return Components(np.clip(components, self.floor, 1 - self.floor))
 
 
+def _weight_sum(block: Block, local: Any) -> np.ndarray:
+    return np.asarray(opened(local).weights.sum(axis=0, dtype=float))
+
+
+def _put_rows(order: np.ndarray, block: Block, local: Any, name: str) -> str:
+    return put_weights(opened(local).weights[:, order], name)
+
+
 class AspectBernoulli(InformationCriteria, ConvexModel):
     """Which zeros are real? Every cell of a row has its own cause.
 
@@ -200,7 +220,7 @@ class AspectBernoulli(InformationCriteria, ConvexModel):
         Threads; the answer does not depend on it.
     random_state : int, Generator, RandomState or None
     verbose : int
-        1 shows a progress bar, 2 a line an iteration.
+        1 shows a progress bar, 2 a line per iteration.
 
     Attributes
     ----------
@@ -208,6 +228,8 @@ class AspectBernoulli(InformationCriteria, ConvexModel):
         Probability of a one, a_kt; components are ordered by their total weight, largest first.
     row_weights_ : array of shape (n_rows, n_components)
         Weights of the training rows, s_kn of the paper.
+    weight_files_ : list of str
+        Only after a fit to `Shards` with ``weights=``: the files that hold them.
     log_likelihood_ : float
         Log likelihood of the training table.
     log_likelihood_error_ : float
@@ -216,7 +238,7 @@ class AspectBernoulli(InformationCriteria, ConvexModel):
     objective_ : float
         What was maximised: the log likelihood, with the log prior where `prior` is not 0.
     history_ : list of dict
-        One row an iteration: objective, seconds, what was done.
+        One row per iteration: objective, seconds, what was done.
     converged_, n_iter_ : bool, int
     n_features_in_, feature_names_in_ : int, array
 
@@ -230,6 +252,7 @@ class AspectBernoulli(InformationCriteria, ConvexModel):
     """
 
     capabilities = replace(ConvexModel.capabilities, sample_size="cells")
+    _rows_may_stay = True
     is_averaged_ = False
     """Whether row weights were averaged over; models saved before that was possible were not."""
 
@@ -302,14 +325,20 @@ class AspectBernoulli(InformationCriteria, ConvexModel):
         return Point(state, self._fresh_rows(blocks))
 
     def _adopt(self, fit: Fit, blocks: Blocks) -> None:
-        weights = [part.weights for part in fit.local]
-        order = np.argsort(-sum(part.sum(axis=0, dtype=float) for part in weights), kind="stable")
+        for name in ("points_", "point_shares_", "row_weights_", "weight_files_"):
+            self.__dict__.pop(name, None)
+        with workers(self.n_jobs, len(blocks)) as run:
+            sums = map_shards(run, _weight_sum, blocks, fit.local)
+            order = np.argsort(-sum(sums), kind="stable")
+            if blocks.row_files is not None:
+                names = blocks.row_files.final_names(len(blocks))
+                put_rows = partial(_put_rows, order)
+                self.weight_files_ = map_shards(run, put_rows, blocks, fit.local, names)
         self.components_ = fit.state.components[order]
-        self.row_weights_ = in_order(weights, order)
+        if blocks.row_files is None:
+            self.row_weights_ = in_order([part.weights for part in fit.local], order)
         self.log_likelihood_, self.log_likelihood_error_ = self._measured(fit, blocks)
         self.n_observed_ = blocks.n_observed
-        for name in ("points_", "point_shares_"):
-            self.__dict__.pop(name, None)
         if self.is_averaged_:
             self.points_ = self._steps(blocks).points
             self.point_shares_ = reordered_shares(self.points_, fit.state.proportions, order)
@@ -319,14 +348,14 @@ class AspectBernoulli(InformationCriteria, ConvexModel):
 
     def _measured(self, fit: Fit, blocks: Blocks) -> tuple[float, float]:
         """Log likelihood and its error: none where every cell is visited."""
-        weights, components = [part.weights for part in fit.local], fit.state.components
+        components = fit.state.components
         if self.is_averaged_:
             steps = self._steps(blocks)
             return float(sum(steps.posterior(b, fit.state)[1].sum() for b in blocks)), 0.0
         if not self._is_sparse(blocks):
-            return log_likelihood(blocks, np.concatenate(weights), components), 0.0
+            return sum_over_cells(blocks, fit.local, components), 0.0
         with workers(self.n_jobs, len(blocks)) as run:
-            return series_log_likelihood(blocks, weights, components, components, run)
+            return series_log_likelihood(blocks, fit.local, components, components, run)
 
     def _row_prior(self) -> tuple[np.ndarray, np.ndarray]:
         if self.is_averaged_:

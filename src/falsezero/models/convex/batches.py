@@ -18,9 +18,8 @@ import numpy as np
 
 from falsezero.backends import workers
 from falsezero.base.factor_model import spawn_seeds
-from falsezero.data.blocks import Blocks
+from falsezero.data.blocks import Block, Blocks
 from falsezero.data.shards import Shards
-from falsezero.inference import tree
 from falsezero.inference.accelerate import squarem
 from falsezero.inference.contract import Point
 from falsezero.inference.engine import advancer, settle_rows
@@ -29,10 +28,19 @@ DECAY = 0.7
 _FIRST_STEPS = 60
 
 
+class CountedBySteps:
+    """Steps whose statistics give the expected counts of a batch."""
+
+    def batch_counts(self: Any, block: Block, local: Any, state: Any) -> np.ndarray:
+        """Ones and zeros that each component is responsible for in each column."""
+        _, stats = self.local_step(block, local, state, None)
+        return np.stack(self.expected_counts(stats, state))
+
+
 class BatchLearning:
     """`partial_fit` and `fit_batches` of the convex Bernoulli family.
 
-    A model supplies `_adopt_state`, and steps with `expected_counts(stats, state)` and
+    A model supplies `_adopt_state`, and steps with `batch_counts(block, local, state)` and
     `state_of(ones, zeros)`.
     """
 
@@ -76,11 +84,10 @@ class BatchLearning:
         with workers(self.n_jobs, len(blocks)) as run:
             start = Point(state, self._fresh_rows(blocks))
             local = settle_rows(steps, blocks, start, run, max_iter=100, tol=1e-6)
-            pairs = run(lambda b, part: steps.local_step(b, part, state, None), blocks, local)
-        counts = steps.expected_counts(tree.total([stats for _, stats in pairs]), state)
+            counts = run(lambda b, part: steps.batch_counts(b, part, state), blocks, local)
         stride = (1.0 + self.n_batches_) ** -DECAY
         share = stride / blocks.shape[0]
-        self.batch_counts_ = (1 - stride) * self.batch_counts_ + share * np.stack(counts)
+        self.batch_counts_ = (1 - stride) * self.batch_counts_ + share * sum(counts)
         self.n_batches_ += 1
         self.row_weights_ = np.concatenate([self._weights(part) for part in local])
         self._adopt_state(self._batch_state(steps, total))
@@ -93,8 +100,8 @@ class BatchLearning:
         ----------
         batches : iterable of tables, or Shards
             What `partial_fit` takes, a batch at a time: a list, a generator, the record batches of
-            an Arrow dataset as data frames, `Shards` (one batch a file). For more than one pass it
-            must give its batches again.
+            an Arrow dataset as data frames, `Shards` (one batch per file). For more than one pass
+            it must be possible to iterate over it again.
         n_passes : int, default=1
             How often to go through all batches.
 
@@ -132,11 +139,10 @@ class BatchLearning:
             advance = advancer(steps, blocks, run)
             for iteration in islice(squarem(steps, advance, point), _FIRST_STEPS):
                 point = iteration.point
-            pairs = run(
-                lambda b, part: steps.local_step(b, part, point.state, None), blocks, point.local
+            counts = run(
+                lambda b, part: steps.batch_counts(b, part, point.state), blocks, point.local
             )
-        counts = steps.expected_counts(tree.total([stats for _, stats in pairs]), point.state)
-        self.batch_counts_ = np.stack(counts) / blocks.shape[0]
+        self.batch_counts_ = sum(counts) / blocks.shape[0]
         self.n_batches_ = self.n_rows_seen_ = 0
 
     def _batch_state(self: Any, steps: Any, total: int) -> Any:

@@ -18,7 +18,7 @@ from falsezero.backends import workers
 from falsezero.base.capabilities import Capabilities
 from falsezero.base.estimator import Interval, StrOptions
 from falsezero.data.blocks import Blocks
-from falsezero.inference.contract import Fit, Point, Steps
+from falsezero.inference.contract import Fit, Point
 from falsezero.inference.engine import restart_rows
 from falsezero.inference.prune import prune
 from falsezero.models.convex.family import ConvexModel, in_order
@@ -69,7 +69,7 @@ class BinaryICA(ConvexModel):
     alpha0, beta0 : float, default=0.5
         Beta prior of the sources (eq. 3).
     gamma0 : float, default=1.0
-        Dirichlet prior of the weights of a row; below 1 it favours few components a row.
+        Dirichlet prior of the weights of a row; below 1 it favours few components per row.
     prune : bool, default=False
         Whether to try, once the fit has settled, to do without each component and keep what the
         evidence gains by. Superfluous components then go extinct where the priors let them: that
@@ -93,7 +93,7 @@ class BinaryICA(ConvexModel):
         Threads; the answer does not depend on it.
     random_state : int, Generator, RandomState or None
     verbose : int
-        1 shows a progress bar, 2 a line an iteration.
+        1 shows a progress bar, 2 a line per iteration.
 
     Attributes
     ----------
@@ -113,7 +113,7 @@ class BinaryICA(ConvexModel):
     extinct_ : array of int
         Components whose posterior has fallen back to the prior: they explain less than one cell.
     history_ : list of dict
-        One row an iteration: objective, seconds, what was done.
+        One row per iteration: objective, seconds, what was done.
     objective_, converged_, n_iter_ : float, bool, int
     n_features_in_, feature_names_in_ : int, array
 
@@ -197,10 +197,10 @@ class BinaryICA(ConvexModel):
         # The general pass stays in cache whatever the block, so blocks had better be few.
         return None if sparse.issparse(values) else max(64, _BLOCK_CELLS // values.shape[1])
 
-    def _steps(self, blocks: Blocks) -> Steps:
+    def _steps(self, blocks: Blocks) -> VariationalEM:
         return self._variational(blocks, self._is_sparse(blocks))
 
-    def _variational(self, blocks: Blocks, is_sparse: bool) -> Any:
+    def _variational(self, blocks: Blocks, is_sparse: bool) -> VariationalEM:
         shapes = (self.alpha0, self.beta0)
         if self.inference == "em":
             em = SparseEM if is_sparse else VariationalEM
@@ -225,15 +225,13 @@ class BinaryICA(ConvexModel):
         return Point(steps.sources(ones, zeros), self._fresh_rows(blocks))
 
     def _fresh_rows(self, blocks: Blocks) -> list[Any]:
-        steps: Any = self._steps(blocks)
-        return steps.rows(
-            np.full((blocks.shape[0], self.n_components), 1 / self.n_components), blocks
-        )
+        uniform = np.full((blocks.shape[0], self.n_components), 1 / self.n_components)
+        return self._steps(blocks).rows(uniform, blocks)
 
     def _weights(self, local: Any) -> np.ndarray:
-        if self.inference == "em":
-            return local.weights
-        return local.counts / local.counts.sum(axis=1, keepdims=True)
+        is_counts = self.inference == "vb"
+        weights: np.ndarray = local.counts if is_counts else local.weights
+        return weights / weights.sum(axis=1, keepdims=True) if is_counts else weights
 
     def _adopt(self, fit: Fit, blocks: Blocks) -> None:
         weights = [self._weights(part) for part in fit.local]

@@ -24,9 +24,12 @@ import numpy as np
 from scipy.special import expit
 
 from falsezero.data.look_blocks import Patterns
+from falsezero.kernels.soft_draws import draw_curvatures
 
 SWEEPS = 3
 NODES = 9
+FIRST_SPREAD = 1.5
+"""Spread between cells that its search starts from."""
 
 
 class Effects(NamedTuple):
@@ -82,7 +85,7 @@ class LookRates:
         self.prior = prior
         self.has_rows = has_rows
         self.learns_spread = spread is None
-        self.first_spread = 1.5 if spread is None else float(spread)
+        self.first_spread = FIRST_SPREAD if spread is None else float(spread)
         is_spread = self.learns_spread or self.first_spread > 0
         self.nodes, weights = (
             np.polynomial.hermite_e.hermegauss(NODES) if is_spread else (np.zeros(1), np.ones(1))
@@ -173,15 +176,26 @@ class LookRates:
         found: Evidence,
         effects: Effects,
         rows: RowEffects,
+        rng: Any = None,
     ) -> tuple[RowEffects, np.ndarray]:
-        """New row effects, and the sums that all other effects are learnt from, as one vector."""
-        share = present[..., None] * np.exp(found.nodes - found.log_total[..., None])
+        """New row effects, and the sums that all other effects are learnt from, as one vector.
+
+        With `rng`, `present` counts drawn presences; cell effects, curvatures and row effects are
+        drawn as well, and the variance of a row's effect is 0.
+        """
+        nodes = np.exp(found.nodes - found.log_total[..., None])
         half = patterns.ones - 0.5 * patterns.tries
-        slope = curvature(found.xi) * (patterns.tries[..., None] * share[:, None])
+        if rng is None:
+            share = present[..., None] * nodes
+            slope = curvature(found.xi) * (patterns.tries[..., None] * share[:, None])
+        else:
+            nodes = np.broadcast_to(nodes, (*present.shape, nodes.shape[-1]))
+            share = rng.multinomial(present.astype(np.int64), nodes / nodes.sum(-1, keepdims=True))
+            slope = draw_curvatures(patterns.tries[..., None] * share[:, None], found.eta, rng)
         curve, curve_u = slope.sum(axis=3), slope @ self.nodes
         linear = half * share.sum(axis=2)[:, None]
         linear_u = half * (share @ self.nodes)[:, None]
-        rows = self._learn_rows(rows, found, slope, linear, effects)
+        rows = self._learn_rows(rows, found, slope, linear, effects, rng)
         if rows.mean is not None:
             linear = linear - curve * rows.mean[:, :, None]
             linear_u = linear_u - curve_u * rows.mean[:, :, None]
@@ -199,13 +213,18 @@ class LookRates:
         slope: np.ndarray,
         linear: np.ndarray,
         effects: Effects,
+        rng: Any,
     ) -> RowEffects:
         if rows.mean is None:
             return rows
         rest = found.eta - rows.mean[:, :, None, None]
         precision = 1 / effects.row_width2 + slope.sum(axis=(1, 2, 3))
         mean = (linear.sum(axis=(1, 2)) - (slope * rest).sum(axis=(1, 2, 3))) / precision
-        return RowEffects(mean[:, None], (1 / precision)[:, None])
+        variance = 1 / precision
+        if rng is not None:
+            mean = mean + np.sqrt(variance) * rng.standard_normal(len(mean))
+            variance = np.zeros_like(variance)
+        return RowEffects(mean[:, None], variance[:, None])
 
     def _sums(
         self, patterns: Patterns, curve: np.ndarray, curve_u: np.ndarray, linear: np.ndarray

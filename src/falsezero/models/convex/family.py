@@ -11,6 +11,7 @@ from falsezero.base.capabilities import Capabilities
 from falsezero.base.empirical_bayes import EmpiricalBayes
 from falsezero.base.estimator import OptimisedModel
 from falsezero.data.blocks import UNOBSERVED, Block, Blocks
+from falsezero.data.row_files import gathered, opened
 from falsezero.inference.contract import Fit
 from falsezero.kernels.convex import (
     ConvexStatistics,
@@ -69,13 +70,15 @@ def fused_pass(
     return total if len(row_stats) == 1 else total._replace(row_stat=np.concatenate(row_stats))
 
 
-def log_likelihood(blocks: Blocks, weights: np.ndarray, components: np.ndarray) -> float:
+def sum_over_cells(blocks: Blocks, local: list[Any], components: np.ndarray) -> float:
     """Exact log likelihood of a table, every cell visited once."""
-    return sum(
-        convex_log_likelihood(tile.codes, weights[tile.rows], components)
-        for block in blocks
-        for tile in block.tiles()
-    )
+    total = 0.0
+    for block, part in zip(blocks, local, strict=True):
+        weights = opened(part).weights
+        for tile in block.tiles():
+            w = weights[tile.start - block.start :][: tile.shape[0]]
+            total += convex_log_likelihood(tile.codes, w, components)
+    return total
 
 
 def uniform_rows(blocks: Blocks, n_components: int) -> list[RowWeights]:
@@ -147,6 +150,14 @@ class ConvexModel(BatchLearning, EmpiricalBayes, OptimisedModel):
     )
 
     solver: str
+
+    def __getattr__(self, name: str) -> Any:
+        """Row weights that were left in files, once somebody asks for all of them."""
+        files = self.__dict__.get("weight_files_")
+        if name != "row_weights_" or files is None:
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        self.row_weights_ = gathered(files)
+        return self.row_weights_
 
     def _optimise(self, blocks: Blocks) -> Fit:
         self._choose_solver(blocks)

@@ -11,9 +11,11 @@ from sklearn.utils.validation import check_is_fitted
 from falsezero.data.errors import DataError
 from falsezero.data.tidy import Tidy
 from falsezero.models.convex.detection import LookRates, Prior, RowEffects
+from falsezero.models.convex.look_draws import drawn_answers
 from falsezero.models.convex.look_intervals import (
     averaged_over_rates,
     cell_scores,
+    drawn_intervals,
     look_intervals,
 )
 
@@ -21,7 +23,7 @@ _NO_PRIOR = Prior(0.0, 1.0, 1.0, False)
 
 _ALIKE = 0.5
 """Spread between cells from which on `present` is not averaged over a column's rate: the evidence
-of a cell then averages over rates already, and Louis's formula for one rate a column is wrong."""
+of a cell then averages over rates already, and Louis's formula for one rate per column is wrong."""
 
 
 class LookAnswers:
@@ -58,13 +60,18 @@ class LookAnswers:
         -------
         Tidy
             ``seen`` counts cells with a one, ``occupied`` what is there with its interval; by
-            columns, ``detection`` with its own. Content is taken as known: the intervals cover
-            looks and presences.
+            columns, ``detection`` with its own. With "gibbs" they are quantiles of the draws,
+            otherwise rest on the information left by unknown presences.
         """
         if by not in ("columns", "rows"):
             raise DataError(f'by={by!r} must be "columns" or "rows".')
         if not 0 < level < 1:
             raise DataError(f"level={level!r} must lie between 0 and 1, as in level=0.9.")
+        if self.inference == "gibbs":
+            blocks = self._blocks(X, reset=False)
+            return drawn_intervals(
+                self, X, drawn_answers(self, blocks, self._settled(blocks)), level, by
+            )
         return look_intervals(self, X, level, by)
 
     def misses(self: Any, n_looks: int) -> np.ndarray:
@@ -76,56 +83,66 @@ class LookAnswers:
             For looks under average conditions; cells of a column differ by `heterogeneity_`.
         """
         check_is_fitted(self)
-        effects, mean = self.state_.seen, self.state_.seen_mean
-        times = np.arange(n_looks + 1)
-        if effects is None:
-            return (1 - self.detection_) ** times[:, None]
-        rates = LookRates((len(mean), mean.shape[1], 0), _NO_PRIOR, spread=self.heterogeneity_)
-        missed = expit(-(mean[:, 0, None] + effects.spread * rates.nodes))
-        return (missed ** times[:, None, None]) @ np.exp(rates.log_weights)
+        if self.state_.seen is None:
+            return (1 - self.detection_) ** np.arange(n_looks + 1)[:, None]
+        states = [self.state_]
+        if self.inference == "gibbs":
+            states = [self.draws_.at(i).drawn for i in range(len(self.draws_))]
+        return np.mean([_misses(state, n_looks) for state in states], axis=0)
 
     def _cell_answers(self: Any, X: Any) -> tuple[Any, Any]:
         blocks = self._blocks(X, reset=False)
         parts = self._settled(blocks)
-        steps = self._steps(blocks)
-        answers = [
-            self._block_answers(steps, block, local)
-            for block, local in zip(blocks, parts, strict=True)
-        ]
+        if self.inference == "gibbs":
+            answers: Any = drawn_answers(self, blocks, parts)[:2]
+        else:
+            steps = self._steps(blocks)
+            pairs = [
+                self._block_answers(steps, block, local)
+                for block, local in zip(blocks, parts, strict=True)
+            ]
+            answers = [np.concatenate(part) for part in zip(*pairs, strict=True)]
         columns = getattr(X, "columns", None)
-        return tuple(
-            self._labelled(np.concatenate(part), X, columns) for part in zip(*answers, strict=True)
-        )  # type: ignore[return-value]
+        return tuple(self._labelled(part, X, columns) for part in answers)  # type: ignore[return-value]
 
     def _block_answers(self: Any, steps: Any, block: Any, local: Any) -> tuple[Any, Any]:
         """Present and again, averaged over what is uncertain about detection and content."""
-        rows = RowEffects(local.effect, local.effect_variance)
-        present, found_one, found_zero = self._plain_present(steps, block, local)
+        present, hit, alarm = self._answers_at(steps, block, local, self.state_)
         if self.heterogeneity_ < _ALIKE:
-            score = cell_scores(self, block)
-            variance = np.einsum(
-                "int,tij,jnt->nt", score, self.rate_covariance_, score, optimize=True
-            )
+            score, covariance = cell_scores(self, block), self.rate_covariance_
+            variance = np.einsum("int,tij,jnt->nt", score, covariance, score, optimize=True)
             present = averaged_over_rates(present, np.where(block.is_observed, variance, 0.0))
-        seen, alarms = self.state_[5:7], self.state_[7:9]
-        hit = self._next_rate(steps.seen, block, found_one, *seen, rows)
-        alarm = self._next_rate(steps.alarm, block, found_zero, *alarms, RowEffects(None, None))
-        hit = self.detection_ if hit is None else hit
-        alarm = 0.0 if alarm is None else alarm
         return present, present * hit + (1 - present) * alarm
 
-    def _plain_present(self: Any, steps: Any, block: Any, local: Any) -> tuple[Any, Any, Any]:
-        """Bayes' rule at the posterior means, and the evidence of the looks behind it."""
+    def _answers_at(
+        self: Any, steps: Any, block: Any, local: Any, state: Any
+    ) -> tuple[np.ndarray, Any, Any]:
+        """Present, and the rates of the next look if it is there and if not, at a state."""
         rows = RowEffects(local.effect, local.effect_variance)
-        found_one, found_zero, evidence = steps.evidence(block.patterns, self.state_, rows)
+        present, found_one, found_zero = self._plain_present(steps, block, local, state)
+        hit = self._next_rate(steps.seen, block, found_one, state.seen_mean, state.seen, rows)
+        nothing = RowEffects(None, None)
+        alarm = self._next_rate(
+            steps.alarm, block, found_zero, state.alarm_mean, state.alarm, nothing
+        )
+        hit = self.detection_ if hit is None else hit
+        return present, hit, 0.0 if alarm is None else alarm
+
+    def _plain_present(
+        self: Any, steps: Any, block: Any, local: Any, state: Any
+    ) -> tuple[Any, Any, Any]:
+        """Bayes' rule at the means, and the evidence of the looks behind it."""
+        rows = RowEffects(local.effect, local.effect_variance)
+        found_one, found_zero, evidence = steps.evidence(block.patterns, state, rows)
         one, zero, _ = (block.cells(part) for part in evidence)
-        unknown, content = one < 0, self._content(local)
+        unknown, content = one < 0, self._content(local, state)
         total = np.where(unknown, 1.0, content * one + (1 - content) * zero)
         return np.where(unknown, content, content * one / total), found_one, found_zero
 
-    def _content(self: Any, local: Any) -> np.ndarray:
-        """pi of every cell at the posterior means."""
-        return np.clip(self._weights(local) @ self.components_, 0, 1)
+    def _content(self: Any, local: Any, state: Any) -> np.ndarray:
+        """pi of every cell at the means."""
+        components = state.alpha / (state.alpha + state.beta)
+        return np.clip(self._weights(local) @ components, 0, 1)
 
     def _next_rate(
         self: Any,
@@ -154,11 +171,11 @@ class LookAnswers:
         if steps.seen is None:
             self.detection_ = steps.detection
         else:
-            self.detection_ = _column_rates(steps.seen, state.seen_mean, state.seen)
+            self.detection_ = column_rates(steps.seen, state.seen_mean, state.seen)
             self.heterogeneity_ = float(state.seen.spread)
         self.__dict__.pop("false_alarm_", None)
         if steps.alarm is not None:
-            self.false_alarm_ = _column_rates(steps.alarm, state.alarm_mean, state.alarm)
+            self.false_alarm_ = column_rates(steps.alarm, state.alarm_mean, state.alarm)
         self.observers_ = self._observer_table(steps)
 
     def _observer_table(self: Any, steps: Any) -> Tidy | None:
@@ -176,13 +193,21 @@ class LookAnswers:
         return Tidy({name: np.asarray(values)[order] for name, values in table.items()})
 
 
-def _column_rates(rates: LookRates, mean: np.ndarray, effects: Any) -> np.ndarray:
+def column_rates(rates: LookRates, mean: np.ndarray, effects: Any) -> np.ndarray:
     """E[sigma(eta)] of each column over cells, for an average observer at an average look."""
     variance = effects.covariance[:, 0, 0]
     if rates.n_observers:
         variance = variance + effects.observer_width2
     eta = mean[:, 0, None] + effects.spread * rates.nodes
     return expit(eta / np.sqrt(1 + np.pi * variance / 8)[:, None]) @ np.exp(rates.log_weights)
+
+
+def _misses(state: Any, n_looks: int) -> np.ndarray:
+    """Probability of so many misses in a row, by column."""
+    shape, spread = (*state.seen_mean.shape, 0), float(state.seen.spread)
+    rates = LookRates(shape, _NO_PRIOR, spread=spread)
+    missed = expit(-(state.seen_mean[:, 0, None] + spread * rates.nodes))
+    return (missed ** np.arange(n_looks + 1)[:, None, None]) @ np.exp(rates.log_weights)
 
 
 def _observer_rates(mean: np.ndarray, effects: Any) -> np.ndarray:

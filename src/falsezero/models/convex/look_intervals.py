@@ -34,8 +34,8 @@ def rate_covariance(model: Any, blocks: Any, local: list[Any]) -> np.ndarray:
     known += _precision(model)
     steps = model._steps(blocks)
     for block, part in zip(blocks, local, strict=True):
-        present = model._plain_present(steps, block, part)[0]
-        content = model._content(part)
+        present = model._plain_present(steps, block, part, model.state_)[0]
+        content = model._content(part, model.state_)
         tries = block.cells(block.patterns.tries.sum(axis=1))
         score = cell_scores(model, block)
         d = model.detection_
@@ -94,6 +94,23 @@ def look_intervals(model: Any, X: Any, level: float, by: str) -> Tidy:
     floor = 0 if model.false_alarms else seen
     table["occupied_low"] = np.maximum(there - z * error, floor)
     table["occupied_high"] = np.minimum(there + z * error, present.shape[axis])
+    return Tidy(table)
+
+
+def drawn_intervals(model: Any, X: Any, answers: Any, level: float, by: str) -> Tidy:
+    """The same from posterior draws: quantiles of detection and of the number of occupied cells."""
+    looks = as_looks(X)
+    axis = 0 if by == "columns" else 1
+    drawn = answers.by_columns if axis == 0 else answers.by_rows
+    ends = (0.5 - level / 2, 0.5 + level / 2)
+    table: dict[str, Any] = {by[:-1]: looks.columns if axis == 0 else looks.rows}
+    if axis == 0:
+        low, high = np.quantile(model.detection_draws_, ends, axis=0)
+        table |= {"detection": model.detection_, "detection_low": low, "detection_high": high}
+    table["seen"] = (looks.counts[0] > 0).sum(axis=axis)
+    table["occupied"] = answers.present.sum(axis=axis)
+    table["occupied_low"] = np.quantile(drawn, ends[0], axis=0, method="lower")
+    table["occupied_high"] = np.quantile(drawn, ends[1], axis=0, method="higher")
     return Tidy(table)
 
 

@@ -1,13 +1,15 @@
-"""Averaging models of repeated looks, and correcting their level by looks held out.
+"""Averaging models of repeated looks.
 
-The number of components is not chosen but averaged over. Whether rows differ in detection is
-decided by the evidence. How much detection differs between the cells of a column can be learnt from
-three looks or more; two looks leave it open (with a rate and a share of presences to a column, "0,
-1 or 2 of 2" is fitted exactly whatever the spread), and a wide spread is then assumed.
+The number of components is not chosen but averaged over, and where something is known of the rows,
+models that use it are averaged with models that do not: held-out looks are predicted better by such
+averages than by the best of their members. Whether rows differ in detection is decided by the
+evidence.
 
-What remains is the level. Closure, interchangeable looks and the factors are never quite true, so
-the last look at every third row is held out, and logit(present) is corrected by the line
-a + b logit(present) under which the held-out looks are most likely.
+Members are fitted by variational Bayes, or averaged over posterior draws ("gibbs"), the spread of
+detection between the cells of a column among what is drawn. Variational fits learn the spread from
+three looks or more; with two a wide one is assumed. Because closure, interchangeable looks and the
+factors are never quite true, the last look at every third row is held out, and their logit(present)
+is corrected by the line a + b logit(present) under which the held-out looks are most likely.
 """
 
 from __future__ import annotations
@@ -26,9 +28,13 @@ from falsezero.models.convex.repeated_looks import RepeatedLooks
 __all__ = ["HeldOut", "LooksAverage", "hold_out_last_look"]
 
 COMPONENTS = (2, 4, 8)
+_DRAWS = 100
 ASSUMED_SPREAD = 2.0
-"""On the logit scale, where looks are too few to learn it: a rate of one half is then spread
+"""On the logit scale, where two looks and no draws are to tell: a rate of one half is then spread
 nearly evenly over (0, 1)."""
+_LEAST_GAIN = 0.1
+"""Nats a row by which row effects must raise the evidence: two fits may differ by as much because
+they ended in different optima."""
 _FOLDS = 3
 _EDGE = 1e-6
 
@@ -77,7 +83,7 @@ def hold_out_last_look(looks: Looks, chosen: np.ndarray, rng: np.random.Generato
 
 
 class LooksAverage:
-    """An average of `RepeatedLooks` over numbers of components, its level set by held-out looks.
+    """An average of `RepeatedLooks` over numbers of components, with and without row variables.
 
     Parameters
     ----------
@@ -85,8 +91,10 @@ class LooksAverage:
         Numbers of components to average over.
     false_alarms : bool, default=False
         Whether a look may record what is not there.
+    inference : {"vb", "gibbs"}, default="vb"
+        Variational Bayes, or posterior draws, which take some ten times as long.
     max_rows : int, default=2000
-        Rows that the level is learnt from; of more, a random choice.
+        Rows that row effects are judged by and the level is learnt from; of more, a random choice.
     tol, random_state, n_jobs
         As in `RepeatedLooks`.
 
@@ -94,7 +102,7 @@ class LooksAverage:
     ----------
     models_ : list of RepeatedLooks
     level_ : array (a, b)
-        The correction of logit(present).
+        The correction of logit(present); (0, 1), which is none, with "gibbs".
     row_effects_ : bool
         Whether rows differ in detection, by the evidence.
 
@@ -112,6 +120,7 @@ class LooksAverage:
         n_components: Any = COMPONENTS,
         *,
         false_alarms: bool = False,
+        inference: str = "vb",
         max_rows: int = 2000,
         tol: float = 1e-5,
         random_state: Any = None,
@@ -119,6 +128,7 @@ class LooksAverage:
     ):
         self.n_components = n_components
         self.false_alarms = false_alarms
+        self.inference = inference
         self.max_rows = max_rows
         self.tol = tol
         self.random_state = random_state
@@ -135,37 +145,56 @@ class LooksAverage:
             )
         rng = np.random.default_rng(spawn_seeds(self.random_state, 1)[0])
         self._seed = int(rng.integers(2**31))
-        self.heterogeneity_ = ASSUMED_SPREAD if most == 2 else "learn"
         smallest = min(looks.shape[0], looks.shape[2])
         self._sizes = [k for k in self.n_components if k <= smallest] or [1]
         some = looks
         if looks.shape[0] > self.max_rows:
-            picked = np.isin(np.arange(looks.shape[0]), rng.choice(looks.shape[0], self.max_rows))
+            picked = np.isin(
+                np.arange(looks.shape[0]), rng.choice(looks.shape[0], self.max_rows, replace=False)
+            )
             some = looks.select(rows=picked)
-        self.row_effects_ = self._rows_differ(some)
-        self.level_ = self._held_out_level(some, rng)
+        self._options: dict[str, Any] = {
+            "inference": "gibbs",
+            "heterogeneity": "learn",
+            "n_draws": _DRAWS,
+        }
+        spread = "learn" if most > 2 else ASSUMED_SPREAD
+        variational: dict[str, Any] = {"inference": "vb", "heterogeneity": spread}
+        self.row_effects_ = self._rows_differ(some, variational)
+        self.level_ = np.array([0.0, 1.0])
+        if self.inference == "vb":
+            self._options = variational
+            self.level_ = self._held_out_level(some, rng)
         self.models_ = self._fitted(looks)
         return self
 
-    def _model(self, size: int, row_effects: bool) -> RepeatedLooks:
+    def _model(self, size: int, row_effects: bool, **options: Any) -> RepeatedLooks:
         return RepeatedLooks(
             size,
-            heterogeneity=self.heterogeneity_,
             row_effects=row_effects,
             false_alarms=self.false_alarms,
             tol=self.tol,
             random_state=self._seed,
             n_jobs=self.n_jobs,
+            **options,
         )
 
-    def _rows_differ(self, looks: Looks) -> bool:
-        """Whether the evidence gains by row effects, with the middle number of components."""
+    def _rows_differ(self, looks: Looks, options: dict[str, Any]) -> bool:
+        """Whether the evidence gains by row effects, with a middle number of components."""
         size = self._sizes[len(self._sizes) // 2]
-        plain, rows = (self._model(size, differ).fit(looks) for differ in (False, True))
-        return bool(rows.objective_ > plain.objective_)
+        plain, rows = (
+            self._model(size, differ, row_variables=[], **options).fit(looks)
+            for differ in (False, True)
+        )
+        return bool(rows.objective_ > plain.objective_ + _LEAST_GAIN * looks.shape[0])
 
     def _fitted(self, looks: Looks) -> list[RepeatedLooks]:
-        return [self._model(size, self.row_effects_).fit(looks) for size in self._sizes]
+        known: list[Any] = [[], "all"] if looks.row_variables else [[]]
+        return [
+            self._model(size, self.row_effects_, row_variables=names, **self._options).fit(looks)
+            for size in self._sizes
+            for names in known
+        ]
 
     def _held_out_level(self, looks: Looks, rng: np.random.Generator) -> np.ndarray:
         """The line of the level, by last looks after zeros in every third row in turn."""
@@ -201,7 +230,8 @@ class LooksAverage:
     @property
     def detection_(self) -> np.ndarray:
         """Mean detection rate of each column over the models."""
-        return np.mean([model.detection_ for model in self.models_], axis=0)
+        rates = [model.detection_ for model in self.models_]
+        return np.asarray(np.mean(rates, axis=0))
 
 
 def _mean_answers(models: list[RepeatedLooks], looks: Looks) -> tuple[np.ndarray, np.ndarray]:

@@ -16,6 +16,7 @@ from falsezero.inference.contract import Point
 from falsezero.kernels.soft_cells import soft_pass
 from falsezero.models.convex.detection import Effects, LookRates, RowEffects, look_up
 from falsezero.models.convex.family import RowWeights, floor_of
+from falsezero.models.convex.row_prior import PriorCounts, RegressedBayes, RowPrior, RowRegression
 from falsezero.models.convex.variational import RowCounts, Sources, VariationalBayes, VariationalEM
 
 _IMPOSSIBLE = -1e30
@@ -33,6 +34,7 @@ class State(NamedTuple):
     seen: Effects | None
     alarm_mean: Any
     alarm: Effects | None
+    row_prior: RowPrior | None = None
 
 
 class Rows(NamedTuple):
@@ -50,6 +52,7 @@ class Statistics(NamedTuple):
     zeros: np.ndarray
     seen: np.ndarray | None
     alarm: np.ndarray | None
+    row_prior: np.ndarray | None
     log_bound: float
     divergence: float
 
@@ -76,6 +79,8 @@ def content_steps(
     content: Any
     if inference == "ml":
         content = PointContent(n_components, blocks, (0.0, 0.0))
+    elif blocks.has_variables:
+        content = RegressedBayes(n_components, blocks, shapes, gamma0)
     else:
         content = VariationalBayes(n_components, blocks, shapes, gamma0)
     content.dtype, content.floor = np.dtype(float), floor_of(float)
@@ -91,8 +96,10 @@ class LooksSteps:
         seen: LookRates | None,
         alarm: LookRates | None,
         detection: np.ndarray | None = None,
+        regression: RowRegression | None = None,
     ):
         self.content, self.seen, self.alarm, self.detection = content, seen, alarm, detection
+        self.regression = regression
         self.row_type: Any = RowCounts if isinstance(content, VariationalBayes) else RowWeights
         self.state_params: dict[str, int | None] = {"alpha": 0, "beta": 0}
         if seen is not None:
@@ -108,9 +115,10 @@ class LooksSteps:
 
     def state(self, sources: Sources) -> State:
         """Sources with rates that nothing was learnt of yet."""
-        seen = (None, None) if self.seen is None else self.seen.start()
-        alarm = (None, None) if self.alarm is None else self.alarm.start()
-        return State(*sources, *seen, *alarm)
+        seen: Any = (None, None) if self.seen is None else self.seen.start()
+        alarm: Any = (None, None) if self.alarm is None else self.alarm.start()
+        prior = None if self.regression is None else self.regression.start()
+        return State(*sources, *seen, *alarm, prior)  # type: ignore[call-arg]
 
     def rows(self, content: list[np.ndarray]) -> list[Rows]:
         """Row quantities of each block with this content."""
@@ -127,10 +135,17 @@ class LooksSteps:
         """Probability that the thing is there, cell by cell, and what follows for rows and sums."""
         effects = RowEffects(local.effect, local.effect_variance)
         found_one, found_zero, evidence = self.evidence(block.patterns, state, effects)
-        weights, divergence = self.content.row_factors(self._content(local))
+        content = self._content(local)
+        if state.row_prior is not None and block.variables is not None:
+            content = PriorCounts(local.content, state.row_prior.counts(block.variables))
+        weights, divergence = self.content.row_factors(content)
         seen: Any = soft_pass(block.codes, evidence, weights, state.ones, state.zeros)
-        renewed = self.content.renew_rows(block, self._content(local), weights, seen)[0]
-        sums_one = sums_zero = None
+        renewed = self.content.renew_rows(block, content, weights, seen)[0]
+        sums_one = sums_zero = sums_rows = None
+        if self.regression is not None and isinstance(content, PriorCounts):
+            prior: Any = state.row_prior
+            variables: Any = block.variables
+            sums_rows = self.regression.statistics(prior, variables, renewed)
         if self.seen is not None and state.seen is not None:
             divergence += self.seen.row_divergence(effects, state.seen)
             effects, sums_one = self.seen.statistics(
@@ -143,7 +158,7 @@ class LooksSteps:
                 block.patterns, absent, found_zero, state.alarm, nothing
             )
         stats = Statistics(
-            seen.ones, seen.zeros, sums_one, sums_zero, seen.log_likelihood, divergence
+            seen.ones, seen.zeros, sums_one, sums_zero, sums_rows, seen.log_likelihood, divergence
         )
         return Rows(renewed, *effects), stats
 
@@ -156,7 +171,10 @@ class LooksSteps:
             seen = self.seen.learn(stats.seen, state.seen_mean, state.seen)
         if self.alarm is not None and state.alarm is not None and stats.alarm is not None:
             alarm = self.alarm.learn(stats.alarm, state.alarm_mean, state.alarm)
-        return State(*sources, *seen, *alarm)
+        prior = state.row_prior
+        if self.regression is not None and prior is not None and stats.row_prior is not None:
+            prior = self.regression.learn(stats.row_prior, prior)
+        return State(*sources, *seen, *alarm, prior)  # type: ignore[call-arg]
 
     def objective(self, stats: Statistics, state: State) -> float:
         """The bound on the log evidence (with known rates and "ml": the log likelihood)."""
@@ -165,6 +183,8 @@ class LooksSteps:
             total -= self.seen.divergence(state.seen_mean, state.seen)
         if self.alarm is not None and state.alarm is not None:
             total -= self.alarm.divergence(state.alarm_mean, state.alarm)
+        if self.regression is not None and state.row_prior is not None:
+            total -= self.regression.penalty(state.row_prior)
         return float(total)
 
     def project(self, trial: Point, reference: Point) -> Point:

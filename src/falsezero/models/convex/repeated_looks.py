@@ -7,29 +7,27 @@ observers and false alarms, the model of Dawid and Skene (Applied Statistics 28,
 
 from __future__ import annotations
 
-from numbers import Real
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 from scipy.special import logsumexp
 from sklearn.utils.validation import check_is_fitted
 
-from falsezero.base._sklearn import check_n_features
 from falsezero.base.capabilities import Capabilities
 from falsezero.base.estimator import Interval, OptimisedModel, StrOptions, spawn_seeds
 from falsezero.data.blocks import Blocks
-from falsezero.data.errors import DataError, suggest
-from falsezero.data.look_blocks import LookBlocks
-from falsezero.data.looks import Looks, as_looks, is_looks
+from falsezero.data.errors import DataError
+from falsezero.data.looks import Looks
 from falsezero.data.table import Table
-from falsezero.data.validate import check_table
-from falsezero.data.values import check_dense
 from falsezero.inference.contract import Fit, Point
-from falsezero.models.convex.detection import Effects, LookRates, Prior
-from falsezero.models.convex.look_answers import LookAnswers
+from falsezero.models.convex.detection import FIRST_SPREAD, Effects, LookRates, Prior
+from falsezero.models.convex.look_answers import LookAnswers, column_rates
+from falsezero.models.convex.look_door import LookDoor, RowTerms
+from falsezero.models.convex.look_draws import Draws, sampled
 from falsezero.models.convex.look_intervals import rate_covariance
-from falsezero.models.convex.looks_steps import LooksSteps, State, content_steps
+from falsezero.models.convex.looks_steps import LooksSteps, Rows, State, content_steps
+from falsezero.models.convex.row_prior import RowPrior, RowRegression
 
 __all__ = ["RepeatedLooks"]
 
@@ -38,11 +36,11 @@ _SEEN = {"level": 2.0, "level_width": 1.5, "width": 1.0}
 _ALARM = {"level": -3.0, "level_width": 1.0, "width": 1.0}
 _FLAT = 100.0
 
-_SAVED = (State, Effects)
+_SAVED = (State, Effects, Draws, RowPrior, RowTerms)
 """What a saved fit is rebuilt from: named tuples must be known to the module of their model."""
 
 
-class RepeatedLooks(LookAnswers, OptimisedModel):
+class RepeatedLooks(LookDoor, LookAnswers, OptimisedModel):
     """Is it there although nobody saw it? Convex factors behind imperfect detection.
 
     Cell (n, t) holds the thing, z_nt = 1, with probability pi_nt = sum_k w_nk a_kt, the factors of
@@ -58,9 +56,11 @@ class RepeatedLooks(LookAnswers, OptimisedModel):
     ----------
     n_components : int, default=3
         Number of components K of the content.
-    inference : {"vb", "ml"}, default="vb"
+    inference : {"vb", "gibbs", "ml"}, default="vb"
         "vb" is variational Bayes with Beta sources, Dirichlet row weights and Gaussian effects
-        whose widths are learnt; "ml" maximises the likelihood.
+        whose widths are learnt. "gibbs" goes on from there with a Markov chain, and `present`,
+        `again` and `intervals` average over its draws: "vb" is some per cent too sure of absences
+        where looks are few, and much quicker. "ml" maximises the likelihood.
     detection : float or array of shape (n_columns,), optional
         Known detection rates; by default they are learnt.
     heterogeneity : float or "learn", default=0.0
@@ -76,8 +76,15 @@ class RepeatedLooks(LookAnswers, OptimisedModel):
         Whether observers differ, where the looks say who made them.
     look_variables : "all" or list of str, default="all"
         Variables of the looks that detection may depend on, with a slope for each column.
+    row_variables : "all" or list of str, default="all"
+        Variables of the rows that the row weights may depend on, each with its square: rows alike
+        in them share what they hold, and rows that nobody looked at get predictions ("vb" and
+        "gibbs").
     alpha0, beta0, gamma0 : float, default=0.5
-        Beta prior of the sources and Dirichlet prior of the row weights ("vb").
+        Beta prior of the sources and Dirichlet prior of the row weights ("vb"); with "gibbs" where
+        their search starts.
+    n_draws : int, default=200
+        Posterior draws to keep ("gibbs").
     max_iter, tol : int and float
         Stop after `max_iter` iterations, or when the objective gains less than ``tol`` of itself
         an iteration.
@@ -104,6 +111,9 @@ class RepeatedLooks(LookAnswers, OptimisedModel):
         Posterior covariance of each column's detection (logit) and content (shift of log odds).
     heterogeneity_ : float
         The standard deviation between cells, learnt or as given.
+    row_coefficients_ : array of shape (n_terms, n_components)
+        Softmax coefficients of the row weights, intercepts first; only with row variables.
+    draws_, detection_draws_ : draws of what all rows share, and of the detection rates ("gibbs")
     objective_, history_, converged_, n_iter_, n_features_in_, feature_names_in_
 
     Examples
@@ -118,16 +128,18 @@ class RepeatedLooks(LookAnswers, OptimisedModel):
     capabilities = Capabilities(table="binary", link=None, row_score="density")
     _parameter_constraints = {
         **OptimisedModel._parameter_constraints,
-        "inference": [StrOptions({"vb", "ml"})],
+        "inference": [StrOptions({"vb", "gibbs", "ml"})],
         "detection": [Interval(Real, 0, 1, closed="right"), "array-like", None],
         "heterogeneity": [Interval(Real, 0, None, closed="left"), StrOptions({"learn"})],
         "false_alarms": ["boolean"],
         "row_effects": ["boolean"],
         "observer_effects": ["boolean"],
         "look_variables": [StrOptions({"all"}), list, tuple],
+        "row_variables": [StrOptions({"all"}), list, tuple],
         "alpha0": [Interval(Real, 0, None, closed="neither")],
         "beta0": [Interval(Real, 0, None, closed="neither")],
         "gamma0": [Interval(Real, 0, None, closed="neither")],
+        "n_draws": [Interval(Integral, 1, None, closed="left")],
         "acceleration": [StrOptions({"squarem"}), None],
     }
 
@@ -142,9 +154,11 @@ class RepeatedLooks(LookAnswers, OptimisedModel):
         row_effects: bool = False,
         observer_effects: bool = True,
         look_variables: Any = "all",
+        row_variables: Any = "all",
         alpha0: float = 0.5,
         beta0: float = 0.5,
         gamma0: float = 0.5,
+        n_draws: int = 200,
         max_iter: int = 1000,
         tol: float = 1e-7,
         n_init: int = 1,
@@ -164,9 +178,11 @@ class RepeatedLooks(LookAnswers, OptimisedModel):
         self.row_effects = row_effects
         self.observer_effects = observer_effects
         self.look_variables = look_variables
+        self.row_variables = row_variables
         self.alpha0 = alpha0
         self.beta0 = beta0
         self.gamma0 = gamma0
+        self.n_draws = n_draws
         self.max_iter = max_iter
         self.tol = tol
         self.n_init = n_init
@@ -178,83 +194,18 @@ class RepeatedLooks(LookAnswers, OptimisedModel):
         self.random_state = random_state
         self.verbose = verbose
 
-    # -- the door ---------------------------------------------------------------------------------
-
-    def _blocks(self, X: Any, reset: bool) -> Any:
-        if not reset:
-            check_is_fitted(self)
-        looks, dtype = self._looks(X, reset)
-        if reset:
-            self._learn_conditions(looks)
-        design = self._design(looks)
-        observers = self._observer_codes(looks)
-        return LookBlocks.of(
-            looks, design, observers, rows_differ=self._has_row_effects, dtype=dtype
-        )
-
-    def _looks(self, X: Any, reset: bool) -> tuple[Looks, Any]:
-        """Looks from looks, 3-D arrays and tables, with names and widths checked."""
-        if is_looks(X):
-            looks = as_looks(X)
-            named = looks.look(looks.looks[0]) if isinstance(X, Looks) else None
-            if named is None:
-                width = np.zeros((1, looks.shape[2]))
-                check_n_features(self, width, reset=reset)
-            else:
-                check_table(self, named.select(rows=[0]), kind="count", reset=reset)
-            return looks, np.dtype(float)
-        values: Any = check_table(self, X, binarize=self.binarize, reset=reset)
-        if sparse.issparse(values):
-            check_dense(values.shape, type(self).__name__, "fit a sample of the rows")
-            values = values.toarray()
-        return Looks(values[:, None, :]), values.dtype
-
-    def _learn_conditions(self, looks: Looks) -> None:
-        """Which variables and observers there are, and the scale of the variables."""
-        names = list(looks.variables) if self.look_variables == "all" else list(self.look_variables)
-        self.look_variables_ = names
-        self.variable_scale_ = np.ones((2, len(names)))
-        took_place: Any = looks.tries.any(axis=2)
-        for position, name in enumerate(names):
-            values = _variable(looks, name)[took_place]
-            scale = values.std()
-            self.variable_scale_[:, position] = values.mean(), scale if scale > 0 else 1.0
-        self.observer_labels_: Any = None
-        if self.observer_effects and looks.observers is not None:
-            self.observer_labels_ = np.unique(looks.observers[took_place])
-
-    @property
-    def _has_row_effects(self) -> bool:
-        return bool(self.row_effects and self.detection is None)
-
-    def _design(self, looks: Looks) -> np.ndarray | None:
-        if not self.look_variables_:
-            return None
-        centre, scale = self.variable_scale_
-        columns = [_variable(looks, name) for name in self.look_variables_]
-        values = (np.stack(columns, axis=2) - centre) / scale
-        took_place: Any = looks.tries.any(axis=2)
-        values = np.where(took_place[..., None], values, 0.0)
-        return np.concatenate([np.ones((*values.shape[:2], 1)), values], axis=2)
-
-    def _observer_codes(self, looks: Looks) -> np.ndarray | None:
-        labels = self.observer_labels_
-        if labels is None:
-            return None
-        if looks.observers is None:
-            return np.full(looks.shape[:2], -1)
-        codes: Any = np.searchsorted(labels, looks.observers).clip(max=len(labels) - 1)
-        return np.where(np.equal(labels[codes], looks.observers), codes, -1)
-
     # -- the mathematics --------------------------------------------------------------------------
 
-    def _steps(self, blocks: Blocks) -> Any:
+    def _steps(self, blocks: Blocks, draws: bool = False) -> Any:
         shapes = (self.alpha0, self.beta0)
         looks: Any = blocks
         content = content_steps(self.inference, self.n_components, looks, shapes, self.gamma0)
         n_observers = 0 if self.observer_labels_ is None else len(self.observer_labels_)
         shape = (blocks.shape[1], 1 + len(self.look_variables_), n_observers)
         spread = None if self.heterogeneity == "learn" else self.heterogeneity
+        if spread is None and self.inference == "gibbs" and not draws:
+            # A factorised posterior explains misses by content and lets the spread collapse.
+            spread = FIRST_SPREAD
         seen = alarm = detection = None
         if self.detection is None:
             seen = LookRates(shape, self._prior(**_SEEN), has_rows=self.row_effects, spread=spread)
@@ -262,18 +213,22 @@ class RepeatedLooks(LookAnswers, OptimisedModel):
             detection = self._known_detection(blocks.shape[1])
         if self.false_alarms:
             alarm = LookRates(shape, self._prior(**_ALARM))
-        return LooksSteps(content, seen, alarm, detection)
+        regression = None
+        if looks.has_variables:
+            terms = looks[0].variables.shape[1]
+            regression = RowRegression(terms, self.n_components, self.gamma0)
+        return LooksSteps(content, seen, alarm, detection, regression)
 
     def _prior(self, level: float, level_width: float, width: float) -> Prior:
-        is_learnt = self.inference == "vb"
+        is_learnt = self.inference != "ml"
         return Prior(level, level_width, width if is_learnt else _FLAT, is_learnt)
 
     def _known_detection(self, n_columns: int) -> np.ndarray:
         rates = np.asarray(self.detection, dtype=float)
         if rates.shape not in ((), (n_columns,)) or not ((rates > 0) & (rates <= 1)).all():
             raise DataError(
-                f"detection= needs one rate in (0, 1] or one a column ({n_columns}), but has shape "
-                f"{rates.shape} and values from {rates.min():g} to {rates.max():g}."
+                f"detection= needs one rate in (0, 1] or one per column ({n_columns}), but has "
+                f"shape {rates.shape} and values from {rates.min():g} to {rates.max():g}."
             )
         return np.broadcast_to(rates, (n_columns,)).copy()
 
@@ -289,7 +244,13 @@ class RepeatedLooks(LookAnswers, OptimisedModel):
         arrays = {
             name: getattr(fit.state, name)[order] for name in ("alpha", "beta", "ones", "zeros")
         }
-        self.state_ = fit.state._replace(**arrays)
+        prior = fit.state.row_prior
+        self.__dict__.pop("row_coefficients_", None)
+        if prior is not None:
+            self.row_coefficients_ = prior.coefficients[:, order]
+            still = np.zeros_like(prior.direction)
+            prior = prior._replace(coefficients=self.row_coefficients_, direction=still)
+        self.state_ = fit.state._replace(**arrays, row_prior=prior)
         self.components_ = self.state_.alpha / (self.state_.alpha + self.state_.beta)
         self.row_weights_ = weights[:, order]
         self._adopt_rates(self._steps(blocks))
@@ -297,13 +258,31 @@ class RepeatedLooks(LookAnswers, OptimisedModel):
         self.rate_covariance_ = np.zeros((blocks.shape[1], 2, 2))
         if self.inference == "vb":
             self.rate_covariance_ = rate_covariance(self, blocks, rows)
+        if self.inference == "gibbs":
+            self._adopt_draws(blocks, rows)
 
-    def _weights(self, local: Any) -> np.ndarray:
-        return local.content / local.content.sum(axis=1, keepdims=True)
+    def _adopt_draws(self, blocks: Any, rows: list[Any]) -> None:
+        seed = spawn_seeds(self.random_state, self.n_init + 1)[-1]
+        self.draw_seed_ = int(seed.generate_state(1)[0])
+        self.draws_ = sampled(self, blocks, Point(self.state_, rows), seed)
+        self.detection_draws_ = np.tile(self.detection_, (self.n_draws, 1))
+        steps = self._steps(blocks)
+        if steps.seen is not None:
+            states = (self.draws_.at(i).drawn for i in range(self.n_draws))
+            self.detection_draws_ = np.array(
+                [column_rates(steps.seen, state.seen_mean, state.seen) for state in states]
+            )
+            drawn: Any = self.draws_.states.seen
+            self.heterogeneity_ = float(drawn.spread.mean())
+        self.detection_ = self.detection_draws_.mean(axis=0)
+
+    def _weights(self, local: Rows) -> np.ndarray:
+        weights: np.ndarray = local.content / local.content.sum(axis=1, keepdims=True)
+        return weights
 
     def _expected(self, weights: np.ndarray) -> np.ndarray:
         content = np.clip(weights @ self.components_, 0, 1)
-        rates = content * self.detection_
+        rates: np.ndarray = content * self.detection_
         return rates if not self.false_alarms else rates + (1 - content) * self.false_alarm_
 
     # -- rows never seen --------------------------------------------------------------------------
@@ -326,12 +305,13 @@ class RepeatedLooks(LookAnswers, OptimisedModel):
             block.patterns, self.state_, steps._no_effects(len(block.codes))
         )
         one, zero, scale = (block.cells(part) for part in evidence)
-        known = np.where(one < 0, 0.0, scale).sum(axis=1)
+        known: np.ndarray = np.where(one < 0, 0.0, scale).sum(axis=1)
         scores = np.empty((len(one), len(content)))
         for atom, pi in enumerate(content):
             cells = np.where(one < 0, 1.0, pi * one + (1 - pi) * zero)
             scores[:, atom] = np.log(cells).sum(axis=1)
-        return known + logsumexp(scores, axis=1) - np.log(len(content))
+        known += logsumexp(scores, axis=1) - np.log(len(content))
+        return known
 
     def sample(self, n_samples: int = 1, random_state: Any = None) -> np.ndarray:
         """Draw rows from the model as one look under average conditions would record them."""
@@ -348,10 +328,3 @@ class RepeatedLooks(LookAnswers, OptimisedModel):
             return OptimisedModel._labelled(array, X, columns)
         names = X.columns if columns is None else columns
         return Table(array, rows=X.rows, columns=names, name=X.name)
-
-
-def _variable(looks: Looks, name: str) -> np.ndarray:
-    if name not in looks.variables:
-        mend = suggest(name, looks.variables, "their variables")
-        raise DataError(f"The looks have no variable {name!r}; {mend}")
-    return looks.variables[name]

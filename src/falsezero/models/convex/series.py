@@ -22,19 +22,21 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from falsezero.backends import map_shards
 from falsezero.data.blocks import Block, Blocks
+from falsezero.data.row_files import opened
 from falsezero.inference.contract import Run
 from falsezero.kernels.best_cells import ranked_columns
 from falsezero.kernels.series import visited_sums
 
-GOAL = 1e-8
+GOAL = 1e-7
 """Error of the likelihood, relative to it, that is good enough."""
 
 _HOT = 0.15
 _COLDEST = 0.01
 _GRAM_PRODUCTS = 60_000
 """Multiplications a row that Gram matrices may cost: pairs by pairs up to K = 21, pairs by single
-components up to K = 49."""
+components up to K = 48."""
 
 _ROUNDING = 64 * float(np.finfo(float).eps)
 _AT_A_TIME = 4096
@@ -50,24 +52,25 @@ class SeriesSum(NamedTuple):
 
 
 def series_log_likelihood(
-    blocks: Blocks, weights: list[np.ndarray], ones: np.ndarray, gaps: np.ndarray, run: Run
+    blocks: Blocks, local: list[Any], ones: np.ndarray, gaps: np.ndarray, run: Run
 ) -> SeriesSum:
     """Sum of log(W F1) over ones and of log(1 - W G) over zeros, with its error.
 
     Parameters
     ----------
-    blocks, weights : blocks of the table, and the row weights of each
+    blocks, local : blocks of the table, and row quantities of each with `weights`
         Rows need not add up to one, but W G must stay below it.
     ones, gaps : array of shape (k, n_columns)
         F1, and G = 1 - F0. The same array for Aspect Bernoulli.
     """
     order = _highest_power(len(gaps))
     everywhere = np.zeros(4)
-    row_grams = _total(run(partial(_row_grams, order), blocks, weights))
+    row_grams = _total(map_shards(run, partial(_row_grams, order), blocks, local))
     for j, (of_rows, of_columns) in enumerate(zip(row_grams, _grams(gaps.T, order), strict=True)):
         everywhere[j] = np.sum(of_rows * of_columns)
-    look = _Look(np.ascontiguousarray(ones.T), np.ascontiguousarray(gaps.T), *ranked_columns(gaps))
-    hot, visited = _HOT, _total(run(partial(_visit, look, _HOT, 2.0), blocks, weights))
+    own = np.ascontiguousarray(ones[:, : 0 if ones is gaps else None].T)
+    look = _Look(own, np.ascontiguousarray(gaps.T), *ranked_columns(gaps))
+    hot, visited = _HOT, _total(map_shards(run, partial(_visit, look, _HOT, 2.0), blocks, local))
     while True:
         rounding = _ROUNDING * (everywhere.sum() + abs(visited[0] + visited[1]))
         plain = np.maximum(everywhere[:order] - visited[2 : 2 + order], 0.0)
@@ -77,7 +80,9 @@ def series_log_likelihood(
         affordable = visited[6] + most <= _MOST_VISITS * (blocks.nnz + blocks.shape[0])
         if found.error <= GOAL * abs(found.value) or colder < _COLDEST or not affordable:
             return found
-        visited = visited + _total(run(partial(_visit, look, colder, hot), blocks, weights))
+        visited = visited + _total(
+            map_shards(run, partial(_visit, look, colder, hot), blocks, local)
+        )
         hot = colder
 
 
@@ -85,6 +90,7 @@ class _Look(NamedTuple):
     """What a search for hot zeros needs of the components; columns x components first."""
 
     ones: np.ndarray
+    """Empty where they are the gaps."""
     gaps: np.ndarray
     order: np.ndarray
     ranked: np.ndarray
@@ -108,8 +114,8 @@ def _highest_power(n_components: int) -> int:
     return 3 if pairs * n_components <= _GRAM_PRODUCTS else 2
 
 
-def _row_grams(order: int, block: Block, weights: np.ndarray) -> list[np.ndarray]:
-    return _grams(weights, order)
+def _row_grams(order: int, block: Block, local: Any) -> list[np.ndarray]:
+    return _grams(opened(local).weights, order)
 
 
 def _grams(factors: np.ndarray, order: int) -> list[np.ndarray]:
@@ -134,8 +140,8 @@ def _grams(factors: np.ndarray, order: int) -> list[np.ndarray]:
     return total
 
 
-def _visit(look: _Look, hot: float, first_hot: float, block: Block, weights: np.ndarray) -> Any:
-    ones, missing = block.csr, block.missing_csr
+def _visit(look: _Look, hot: float, first_hot: float, block: Block, local: Any) -> Any:
+    weights, ones, missing = opened(local).weights, block.csr, block.missing_csr
     holes = (np.zeros(len(weights) + 1, np.int64), np.empty(0, ones.indices.dtype))
     if missing is not None:
         holes = missing.indptr.astype(np.int64), missing.indices.astype(ones.indices.dtype)

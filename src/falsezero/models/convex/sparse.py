@@ -7,13 +7,17 @@ few zeros where p exceeds `HOT`) is visited one by one and put right. So
 
     L = sum_ones log p + sum_hot log(1 - p) - sum_others (p + p^2/2)
 
-is climbed by minorisation: log of a sum by Jensen's inequality as in EM, -p^2/2 over all cells by
-Jensen's inequality for a convex function, +p^2/2 over the visited cells by its tangent. All three
-touch L where they start. Each row solves for its weights on the simplex (one multiplier), then each
-component for its probability in a column, in nearly closed form. What remains of p is a product of
-the two, so columns must know the rows' new weights: if both moved at once L could fall; one after
-the other, from the same responsibilities and tangents, it cannot. Steps are longer than EM's,
-because zeros no longer hold a row's weights where they are.
+is climbed by minorisation. Put right, a one contributes log p + p + p^2/2, a hot zero
+log(1 - p) + p + p^2/2, a cell not observed p + p^2/2. In log p all but log(1 - p) are convex, so
+their tangents there lie below them, and log p is minorised by Jensen's inequality as in EM: a cell
+counts for p times the slope in p, that is for 1 + p + p^2 ones where it is a one, for p + p^2
+elsewhere. log(1 - p) is minorised as in EM too, and -p^2/2 over all cells by Jensen's inequality
+for a convex function. All touch L where they start. The counts part into those of rows and those of
+columns, so one visit to a cell serves both. Each row solves for its weights on the simplex (one
+multiplier), then each component for its probability in a column, in nearly closed form. The sums
+over all cells are products of the two, so columns must know the sums of the rows' new weights: if
+both moved at once L could fall; one after the other it cannot. Steps are longer than EM's, because
+plain zeros do not hold a row's weights where they are.
 
 Which zeros are hot is looked up anew at iterations 1, 2, 4, 8, ...; L is redefined there
 ("rebased"). The exact likelihood is computed once, at the end.
@@ -29,11 +33,12 @@ from falsezero.data.blocks import Block, Blocks
 from falsezero.inference.contract import Point
 from falsezero.kernels import convex_sparse as kernel
 from falsezero.kernels.sparse_pass import sparse_pass
+from falsezero.kernels.variational_sparse import visit_cells
 from falsezero.models.convex.family import NEARER, Components, floor_of, normalise_rows, within
-from falsezero.models.convex.hot import find_hot, stored
+from falsezero.models.convex.hot import find_hot, listed_cells, stored
 from falsezero.models.convex.rows import settled_sparse_weights
 
-_AT_A_TIME = 8192
+_AT_A_TIME = 1024
 
 
 class SparseRows(NamedTuple):
@@ -49,10 +54,9 @@ class SparseStatistics(NamedTuple):
     """Additive over blocks."""
 
     ones: np.ndarray
-    """columns x 2 components: sums of w / p over ones, and what ones take back from the slope of
-    the sums over all cells, at the rows' new weights."""
+    """columns x components: sums of w times the ones that each listed cell counts for."""
     zeros: np.ndarray
-    """The same of w / (1 - p) over hot zeros, and of all listed cells that are no ones."""
+    """The same of the zeros that each hot zero counts for, w / (1 - p)."""
     weight_sum: np.ndarray
     gram: np.ndarray
     """Like the one before it, of the rows' new weights."""
@@ -82,6 +86,14 @@ class SparseSteps:
         state, local = self.exact.init(blocks, rng)
         return Components(state.components.astype(float)), self.cold(local)
 
+    def init_rows(self, block: Block, rng: np.random.Generator) -> SparseRows:
+        """Rows of one block."""
+        return self.cold([self.exact.init_rows(block, rng)])[0]
+
+    def init_state(self, blocks: Blocks, rng: np.random.Generator) -> Components:
+        """Components of the exact solver."""
+        return Components(self.exact.init_state(blocks, rng).components.astype(float))
+
     @staticmethod
     def cold(local: list[Any]) -> list[SparseRows]:
         """Row weights with no hot zeros yet."""
@@ -100,7 +112,7 @@ class SparseSteps:
             local = local._replace(**find_hot(block, local.weights, state.components))
         w, f = local.weights, state.components
         columns, new = np.ascontiguousarray(f.T), np.empty_like(w)
-        ones, zeros = (np.zeros((len(columns), 2 * len(f))) for _ in range(2))
+        ones, zeros = (np.zeros(columns.shape) for _ in range(2))
         log_likelihood, log_prior = sparse_pass(
             w, columns, f.sum(axis=1), f @ f.T, self.exact.prior / len(f),
             *stored(block.csr), local.hot_start, local.hot_columns, *stored(block.missing_csr, w),
@@ -121,25 +133,27 @@ class SparseSteps:
     def global_step(self, stats: SparseStatistics, state: Components, rng: Any) -> Components:
         """Solve each column for the probabilities of its components."""
         f, prior, mean = state.components, self.exact.prior, self.exact.column_mean[:, None]
-        columns, k = np.ascontiguousarray(f.T), len(f)
+        columns = np.ascontiguousarray(f.T)
         kernel.climb_columns(
             columns,
-            columns * stats.ones[:, :k] + prior * mean,
-            (1 - columns) * stats.zeros[:, :k] + prior * (1 - mean),
-            stats.weight_sum - stats.ones[:, k:] - stats.zeros[:, k:],
+            columns * stats.ones + prior * mean,
+            (1 - columns) * stats.zeros + prior * (1 - mean),
+            stats.weight_sum,
             np.ascontiguousarray((stats.gram @ f).T),
             self.floor,
         )
         return Components(np.minimum(columns.T, self.ceiling, order="C"))
 
-    def expected_counts(
-        self, stats: SparseStatistics, state: Components
-    ) -> tuple[np.ndarray, np.ndarray]:
+    def batch_counts(self, block: Block, local: SparseRows, state: Components) -> np.ndarray:
         """Ones and zeros that each component is responsible for, plain zeros in second order."""
-        f, k = state.components, len(state.components)
-        of_zeros = stats.weight_sum[:, None] + stats.gram @ f
-        of_zeros += (stats.zeros[:, :k] - stats.zeros[:, k:] - stats.ones[:, k:]).T
-        return f * stats.ones[:, :k].T, (1 - f) * np.maximum(of_zeros, 0.0)
+        w, f = local.weights.astype(float), state.components
+        columns, unused = np.ascontiguousarray(f.T), np.zeros(w.shape)
+        ones, zeros = np.zeros(columns.shape), np.zeros(columns.shape)
+        for kind, start, index in listed_cells(block, local):
+            visit_cells(kind, start, index, w, columns, columns, unused, ones, zeros)
+        weight_sum, gram = sum_and_gram(w)
+        zeros += ((1 - f) * (weight_sum[:, None] + gram @ f)).T
+        return np.stack([ones.T, np.maximum(zeros.T, 0.0)])
 
     def state_of(self, ones: np.ndarray, zeros: np.ndarray) -> Components:
         """Components from expected counts."""

@@ -16,6 +16,7 @@ from falsezero.inference.contract import Point
 from falsezero.kernels.convex import ConvexStatistics
 from falsezero.kernels.dirichlet import dirichlet_factors
 from falsezero.kernels.row_bayes import settle_dense
+from falsezero.models.convex.batches import CountedBySteps
 from falsezero.models.convex.family import (
     NEARER,
     cut_rows,
@@ -61,7 +62,7 @@ class _Statistics(NamedTuple):
     divergence: float
 
 
-class VariationalEM:
+class VariationalEM(CountedBySteps):
     """Variational EM: Beta posteriors of the sources, best values of the weights (eqs. 8-12).
 
     The bound is taken at its best Q (eq. 9) for the q(b) and weights at hand,

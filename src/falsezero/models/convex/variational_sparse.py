@@ -28,7 +28,7 @@ from falsezero.inference.contract import Point, Run
 from falsezero.kernels.convex_sparse import HOT_ZEROS, MISSING, ONES
 from falsezero.kernels.row_bayes import settle_sparse
 from falsezero.kernels.variational_sparse import visit_cells
-from falsezero.models.convex.family import floor_of, normalise_rows
+from falsezero.models.convex.family import RowWeights, floor_of, normalise_rows
 from falsezero.models.convex.hot import find_hot, listed_cells
 from falsezero.models.convex.rows import ROUNDS, has_same_hot, settled_sparse_weights
 from falsezero.models.convex.series import SeriesSum, series_log_likelihood
@@ -198,7 +198,7 @@ def series_bound(exact: VariationalEM, blocks: Blocks, point: Point, run: Run) -
         total = weights.sum(axis=1, keepdims=True)
         log_sums += float(block.observed @ np.log(total[:, 0]))
         divergence += diverged
-        shares.append(weights / total)
+        shares.append(RowWeights(weights / total))
     state = point.state
     found = series_log_likelihood(blocks, shares, state.ones, 1.0 - state.zeros, run)
     value = found.value + log_sums - divergence - state.divergence

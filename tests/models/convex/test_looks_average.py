@@ -1,0 +1,157 @@
+"""Averages of models of repeated looks: the line that corrects them, and who is averaged."""
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+from scipy.special import expit, logit
+
+import falsezero as fz
+from falsezero.data.errors import DataError
+from falsezero.models.convex import looks_average
+from falsezero.models.convex.looks_average import LooksAverage, hold_out_last_look
+
+
+def test_the_last_look_of_chosen_rows_is_held_out():
+    values = np.zeros((3, 3, 2))
+    values[0] = [[1, 0], [0, 1], [1, 0]]
+    values[1] = [[1, 0], [0, 1], [np.nan, np.nan]]
+    values[2, 1:] = np.nan
+    held = hold_out_last_look(fz.Looks(values), np.array([True, True, True]), None)
+    # The third row was looked at once, so nothing of it is held out.
+    assert list(zip(held.rows, held.columns, held.hit, strict=True)) == [
+        *((0, 0, True), (0, 1, False), (1, 0, False), (1, 1, True)),
+    ]
+    np.testing.assert_array_equal(held.looks.tries[0, :, 0], [1, 1, 0])
+    np.testing.assert_array_equal(held.looks.tries[1, :, 0], [1, 0, 0])
+    np.testing.assert_array_equal(held.looks.tries[2, :, 0], [1, 0, 0])
+    assert held.looks.ones.sum() == 1 + 1 + 1 + 0
+    some = hold_out_last_look(fz.Looks(values), np.array([False, True, False]), None)
+    assert some.rows.tolist() == [1, 1]
+
+
+def test_of_looks_that_were_counted_one_is_drawn():
+    ones, tries = np.full((400, 1, 1), 3), np.full((400, 1, 1), 4)
+    rng = np.random.default_rng(0)
+    held = hold_out_last_look(fz.Looks(ones, tries), np.full(400, True), rng)
+    assert held.hit.mean() == pytest.approx(0.75, abs=4 * np.sqrt(0.1875 / 400))
+    np.testing.assert_array_equal(held.looks.ones[:, 0, 0], 3 - held.hit)
+    np.testing.assert_array_equal(held.looks.tries, 3)
+    half = hold_out_last_look(fz.Looks(ones, tries), np.full(400, True), None)
+    assert half.hit.all()
+
+
+def test_the_line_is_the_most_probable_one():
+    rng = np.random.default_rng(0)
+    present, rate = rng.uniform(0.05, 0.6, 40), rng.uniform(0.3, 0.9, 40)
+    hit = rng.random(40) < 0.3
+
+    def less(line):
+        total = 0.5 * line[0] ** 2 + 0.5 * ((line[1] - 1) / 0.5) ** 2
+        for p, r, x in zip(present, rate, hit, strict=True):
+            seen = expit(line[0] + line[1] * logit(p)) * r
+            total -= np.log(seen if x else 1 - seen)
+        return total
+
+    best = minimize(less, [0.2, 0.8], tol=1e-9).x
+    np.testing.assert_allclose(looks_average._learn_level(present, rate, hit), best, atol=1e-3)
+
+
+class Known:
+    """A model with answers of its own."""
+
+    def __init__(self, present, again):
+        self.answers = np.array(present), np.array(again)
+        self.detection_ = np.array([again[0][0], again[0][1]])
+
+    def _cell_answers(self, looks):
+        return self.answers
+
+
+def test_answers_are_means_corrected_where_nothing_was_seen():
+    average = LooksAverage()
+    average.models_ = [
+        Known([[0.2, 0.4], [1.0, 0.3]], [[0.1, 0.2], [0.5, 0.1]]),
+        Known([[0.4, 0.4], [1.0, 0.5]], [[0.3, 0.2], [0.7, 0.3]]),
+    ]
+    average.level_ = np.array([0.3, 0.8])
+    looks = fz.Looks([[[0, np.nan]], [[1, 0]]])
+    present, again = average.answers(looks)
+    first, last = expit(0.3 + 0.8 * logit(0.3)), expit(0.3 + 0.8 * logit(0.4))
+    np.testing.assert_allclose(present, [[first, 0.4], [1, last]])
+    np.testing.assert_allclose(again, [[first * 0.2 / 0.3, 0.2], [0.6, last * 0.5]])
+    np.testing.assert_array_equal(average.present(looks), present)
+    np.testing.assert_array_equal(average.again(looks), again)
+    np.testing.assert_allclose(average.detection_, [0.2, 0.2])
+
+
+def test_sizes_and_spreads_that_are_averaged():
+    made = fz.datasets.make_looks(12, 5, 3, 2, random_state=0).looks
+    average = LooksAverage((1, 2, 5, 6), tol=1e-2, random_state=0).fit(made)
+    assert [model.n_components for model in average.models_] == [1, 2, 5]
+    assert all(model.heterogeneity == "learn" for model in average.models_)
+    assert all(model.inference == "vb" for model in average.models_)
+    assert all(model.row_effects is average.row_effects_ for model in average.models_)
+    two = made.select(looks=made.looks[:2])
+    assert LooksAverage((9,), tol=1e-2, random_state=0).fit(two).models_[0].n_components == 1
+    average = LooksAverage((1,), tol=1e-2, random_state=0).fit(two)
+    assert average.models_[0].heterogeneity == 2.0
+    with pytest.raises(DataError, match="No cell was looked at twice"):
+        LooksAverage().fit(made.select(looks=made.looks[:1]))
+
+
+def test_with_and_without_what_is_known_of_rows():
+    values = fz.datasets.make_looks(12, 5, 3, 2, random_state=0).looks.to_numpy()
+    looks = fz.Looks(values, row_variables={"height": np.arange(12.0)})
+    average = LooksAverage((1, 2), tol=1e-2, random_state=0).fit(looks)
+    found = [(model.n_components, model.row_variables) for model in average.models_]
+    assert found == [(1, []), (1, "all"), (2, []), (2, "all")]
+
+
+def test_draws_are_not_corrected(monkeypatch):
+    monkeypatch.setattr(looks_average, "_DRAWS", 2)
+    made = fz.datasets.make_looks(12, 5, 3, 2, random_state=0).looks
+    average = LooksAverage((1,), inference="gibbs", tol=1e-2, random_state=0).fit(made)
+    np.testing.assert_array_equal(average.level_, [0, 1])
+    model = average.models_[0]
+    assert (model.inference, model.heterogeneity, model.n_draws) == ("gibbs", "learn", 2)
+
+
+class Judged:
+    """A fit with a given objective."""
+
+    def __init__(self, objective):
+        self.objective_ = objective
+
+    def fit(self, looks):
+        return self
+
+
+@pytest.mark.parametrize(("gain", "expected"), [(1.19, False), (1.21, True)])
+def test_rows_differ_where_the_evidence_gains_a_tenth_a_row(gain, expected, monkeypatch):
+    looks = fz.datasets.make_looks(12, 5, 3, 2, random_state=0).looks
+    average = LooksAverage()
+    average._sizes = [2, 4, 8]
+    asked = []
+
+    def model(size, row_effects, **options):
+        asked.append((size, row_effects, options))
+        return Judged(-50.0 + gain * row_effects)
+
+    monkeypatch.setattr(average, "_model", model)
+    assert average._rows_differ(looks, {}) is expected
+    assert asked == [(4, differ, {"row_variables": []}) for differ in (False, True)]
+
+
+def test_at_most_so_many_rows_are_judged(monkeypatch):
+    looks = fz.datasets.make_looks(12, 5, 3, 2, random_state=0).looks
+    sizes = []
+
+    def differ(self, some, options):
+        sizes.append(len(some))
+        return False
+
+    monkeypatch.setattr(LooksAverage, "_rows_differ", differ)
+    monkeypatch.setattr(LooksAverage, "_held_out_level", lambda *_: np.array([0.0, 1.0]))
+    for most in (12, 11):
+        LooksAverage((1,), tol=1e-2, max_rows=most, random_state=0).fit(looks)
+    assert sizes == [12, 11]

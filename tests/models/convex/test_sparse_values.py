@@ -1,0 +1,212 @@
+"""The sparse solvers at one point, the series of the likelihood, and what the family shares."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+from tests.models.convex.test_steps_values import GAMMA, SHAPES, blocks_of, some_point
+
+import falsezero as fz
+from falsezero.data.blocks import Blocks
+from falsezero.models.convex import series
+from falsezero.models.convex.aspect_bernoulli import ExactSteps
+from falsezero.models.convex.family import (
+    Components,
+    RowWeights,
+    faintest,
+    floor_of,
+    in_order,
+    is_worth_sparse,
+    normalise_rows,
+    renewed_rows,
+    uniform_rows,
+    within,
+)
+from falsezero.models.convex.series import _grams, _highest_power, _with_bounds
+from falsezero.models.convex.sparse import SparseSteps
+from falsezero.models.convex.variational_sparse import SparseBayes, _over_plain_zeros
+
+# -- tables of few ones ---------------------------------------------------------------------------
+
+
+def sparse_point(seed=0, n=6, t=7, k=3):
+    rng = np.random.default_rng(seed)
+    table = (rng.random((n, t)) < 0.25).astype(float)
+    return table, rng.dirichlet(np.ones(k), size=n), rng.uniform(0.01, 0.3, (k, t))
+
+
+def test_the_sparse_objective_takes_plain_zeros_in_second_order():
+    table, w, a = sparse_point()
+    blocks = Blocks.cut(sparse.csr_array(table))
+    steps = SparseSteps(ExactSteps(3, blocks, 1.2))
+    [rows] = SparseSteps.cold([RowWeights(w)])
+    assert rows.clock == 1
+    state = Components(a)
+    new, found = steps.local_step(blocks[0], rows, state, None)
+    p = w @ a
+    hot = np.zeros(table.shape, dtype=bool)
+    start = new.hot_start
+    for n in range(6):
+        hot[n, new.hot_columns[start[n] : start[n + 1]]] = True
+    cells = np.where(table == 1, np.log(p), np.where(hot, np.log(1 - p), -p - p**2 / 2))
+    mean = (table.sum(axis=0) + 0.5) / 7
+    log_prior = 0.4 * np.log(w).sum()
+    log_prior += 1.2 * (mean * np.log(a) + (1 - mean) * np.log(1 - a)).sum()
+    assert steps.objective(found, state) == pytest.approx(cells.sum() + log_prior)
+    np.testing.assert_allclose(found.weight_sum, new.weights.sum(axis=0))
+    np.testing.assert_allclose(found.gram, new.weights.T @ new.weights)
+    assert (new.clock, found.rebased) == (2, 1)
+    rebased = []
+    for clock in range(1, 10):
+        _, found = steps.local_step(blocks[0], new._replace(clock=clock), state, None)
+        rebased.append(found.rebased)
+    assert rebased == [1, 1, 0, 1, 0, 0, 0, 1, 0]
+
+
+def test_counts_of_a_batch_without_visiting_plain_zeros():
+    table, w, a = sparse_point()
+    blocks = Blocks.cut(sparse.csr_array(table))
+    steps = SparseSteps(ExactSteps(3, blocks, 0.0))
+    [rows] = SparseSteps.cold([RowWeights(w)])
+    ones, zeros = steps.batch_counts(blocks[0], rows, Components(a))
+    by_one, by_zero = np.zeros((2, 3, 7))
+    for n, t in np.ndindex(6, 7):
+        p = w[n] @ a[:, t]
+        if table[n, t]:
+            by_one[:, t] += w[n] * a[:, t] / p
+        else:
+            by_zero[:, t] += w[n] * (1 - a[:, t]) * (1 + p)
+    np.testing.assert_allclose(ones, by_one)
+    np.testing.assert_allclose(zeros, by_zero)
+    state = steps.state_of(ones, zeros).components
+    np.testing.assert_allclose(state, np.clip(ones / (ones + zeros), 1e-12, 1))
+
+
+def test_sums_over_plain_zeros():
+    _, w, a = sparse_point()
+    expected = np.zeros((6, 3))
+    for n, k, t in np.ndindex(6, 3, 7):
+        p = w[n] @ a[:, t]
+        expected[n, k] += (1 - a[k, t]) * (1 + p) + p**2
+    np.testing.assert_allclose(_over_plain_zeros(w, a), expected)
+
+
+def test_the_sparse_bound_takes_plain_zeros_in_second_order():
+    table, w, _ = sparse_point()
+    blocks = Blocks.cut(sparse.csr_array(table))
+    steps = SparseBayes(3, blocks, SHAPES, GAMMA)
+    rng = np.random.default_rng(1)
+    state = steps.sources(rng.uniform(0, 0.5, (3, 7)), rng.uniform(5, 9, (3, 7)))
+    [rows] = steps.rows(w, blocks)
+    assert rows.clock == 1
+    factors, divergence = steps.row_factors(rows)
+    total = factors.sum(axis=1, keepdims=True)
+    share, g = factors / total, 1 - state.zeros
+    new, found = steps.local_step(blocks[0], rows, state, None)
+    hot = np.zeros(table.shape, dtype=bool)
+    for n in range(6):
+        hot[n, new.hot_columns[new.hot_start[n] : new.hot_start[n + 1]]] = True
+    p = share @ g
+    cells = np.where(
+        table == 1, np.log(share @ state.ones), np.where(hot, np.log(1 - p), -p - p**2 / 2)
+    )
+    expected = cells.sum() + 7 * np.log(total).sum() - divergence - state.divergence
+    assert steps.objective(found, state) == pytest.approx(expected)
+    counts = np.zeros((6, 3))
+    by_one, by_zero = np.zeros((2, 3, 7))
+    for n, t in np.ndindex(6, 7):
+        if table[n, t]:
+            cause = share[n] * state.ones[:, t] / (share[n] @ state.ones[:, t])
+            by_one[:, t] += cause
+        elif hot[n, t]:
+            cause = share[n] * state.zeros[:, t] / (1 - p[n, t])
+            by_zero[:, t] += cause
+        else:
+            # A plain zero's shares, in first order of p, and what they leave of the cell.
+            cause = share[n] * ((1 - g[:, t]) * (1 + p[n, t]) + p[n, t] ** 2)
+            by_zero[:, t] += share[n] * (1 - g[:, t]) * (1 + p[n, t])
+        counts[n] += cause
+    np.testing.assert_allclose(new.counts, GAMMA + counts)
+    after = steps.global_step(found, state, None)
+    np.testing.assert_allclose(after.alpha, 0.6 + by_one, rtol=1e-6)
+    np.testing.assert_allclose(after.beta, 0.8 + by_zero, rtol=1e-6)
+    assert new.clock == 2
+
+
+# -- the series of the likelihood -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("k", "power"), [(1, 4), (21, 4), (22, 3), (48, 3), (49, 2)])
+def test_powers_that_are_affordable(k, power):
+    assert _highest_power(k) == power
+
+
+@pytest.mark.parametrize("order", [2, 3, 4])
+@pytest.mark.parametrize("at_a_time", [3, 4096])
+def test_gram_matrices_are_sums_of_powers(order, at_a_time, monkeypatch):
+    monkeypatch.setattr(series, "_AT_A_TIME", at_a_time)
+    _, w, a = sparse_point()
+    both = zip(_grams(w, order), _grams(a.T, order), strict=True)
+    found = [np.sum(of_rows * of_columns) for of_rows, of_columns in both]
+    p = w @ a
+    np.testing.assert_allclose(found, [(p**j).sum() for j in range(1, order + 1)])
+
+
+def test_the_rest_of_the_series_lies_between_its_bounds():
+    found = _with_bounds(np.array([5.0, 0.6, 0.1]), -20.0, 0.25, 0.003)
+    known = 5.0 + 0.6 / 2 + 0.1 / 3
+    low = min(0.1**2 / 0.6, 0.25 * 0.1) / 4
+    high = 0.25 * 0.1 / (4 * 0.75)
+    assert found.value == pytest.approx(-20 - known - (low + high) / 2)
+    assert found.error == pytest.approx((high - low) / 2 + 0.003)
+    nothing = _with_bounds(np.array([0.0, 0.0]), -20.0, 0.25, 0.0)
+    assert nothing == (-20, 0)
+
+
+# -- what the family shares -----------------------------------------------------------------------
+
+
+def test_weights_of_rows():
+    np.testing.assert_allclose(
+        within(np.array([0.0, 1.0, 0.4]), np.full(3, 0.5)), [0.15, 0.85, 0.4]
+    )
+    assert floor_of(np.float64) == 1e-12
+    assert floor_of(np.float32) == 1e-6
+    assert faintest(np.float64) ** 2 == pytest.approx(np.finfo(float).tiny)
+    rows = normalise_rows(np.array([[3.0, 1.0], [0.0, 2.0]]))
+    np.testing.assert_allclose(rows, [[0.75, 0.25], [0, 1]], atol=1e-12)
+    assert rows[1, 0] > 0
+    parts = [np.array([[1.0, 2.0, 3.0]]), np.array([[4.0, 5.0, 6.0], [7.0, 8.0, 9.0]])]
+    np.testing.assert_array_equal(in_order(parts, np.array([2, 0])), [[3, 1], [6, 4], [9, 7]])
+    [uniform] = uniform_rows(blocks_of(), 4)
+    np.testing.assert_array_equal(uniform.weights, np.full((4, 4), 0.25))
+
+
+def test_rows_are_renewed_where_something_was_observed():
+    [block] = blocks_of()
+    w, stat = some_point()[1], np.full((4, 2), 2.0)
+    stat[3] = 0
+    new = renewed_rows(block, w, stat)
+    np.testing.assert_allclose(new, w)
+    np.testing.assert_allclose(renewed_rows(block, w, stat * [[1, 3]])[3], w[3])
+    drawn = renewed_rows(block, w, stat, share=0.5)
+    np.testing.assert_allclose(drawn[3], [0.5, 0.5])
+    np.testing.assert_allclose(drawn[0], (2 * w[0] + 0.5) / 3)
+
+
+def test_which_container_a_table_is_kept_in():
+    def kept(values, solver="auto"):
+        return sparse.issparse(fz.AspectBernoulli(2, solver=solver)._store(values))
+
+    small = np.eye(3)
+    assert not kept(small)
+    assert not kept(sparse.csr_array(small))
+    assert kept(sparse.csr_array(small), "sparse")
+    assert kept(small, "sparse")
+    assert not kept(small, "exact")
+    assert is_worth_sparse((4001, 1000), 4001 * 40 - 1)
+    assert not is_worth_sparse((4001, 1000), 4001 * 40)
+    assert not is_worth_sparse((4000, 1000), 0)
+    large = sparse.csr_array((8001, 1000))
+    assert kept(large)
+    dense = sparse.random_array((4001, 1000), density=0.05, format="csr", rng=0)
+    assert not kept(dense), "twice as many cells may be dense"
