@@ -32,6 +32,7 @@ SCORERS = {
     "column-neighbours": "falsezero.models.baselines.column_neighbours:ColumnNeighbours",
     "beals": "falsezero.models.baselines.beals:Beals",
     "dark-diversity": "falsezero.models.baselines.dark_diversity:DarkDiversity",
+    "implicit-als": "falsezero.models.baselines.implicit_als:ImplicitALS",
     "margins": "falsezero.models.baselines.margins:Margins",
 }
 """Models without components, which score cells."""

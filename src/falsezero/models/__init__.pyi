@@ -9,6 +9,7 @@ from falsezero.models.baselines.bernoulli_nmf import BernoulliNMF
 from falsezero.models.baselines.column_neighbours import ColumnNeighbours
 from falsezero.models.baselines.dark_diversity import DarkDiversity
 from falsezero.models.baselines.ease import EASE
+from falsezero.models.baselines.implicit_als import ImplicitALS
 from falsezero.models.baselines.logistic_pca import LogisticPCA
 from falsezero.models.baselines.margins import Margins
 from falsezero.models.baselines.plsa import PLSA
@@ -34,6 +35,7 @@ __all__ = [
     "ColumnNeighbours",
     "DarkDiversity",
     "DiscretePCA",
+    "ImplicitALS",
     "LogisticPCA",
     "LooksAverage",
     "Margins",

@@ -93,15 +93,27 @@ def test_the_level_is_that_of_the_table_not_of_the_trial():
     assert Stack(0.5, np.array([2.0])).log_odds(np.array([[3.0]]))[0] == 6.5
 
 
+def test_finds_hidden_by_row_are_for_judging_only():
+    even, by_row = trial("cells"), trial("rows", seed=1, share=0.5)
+    alone, both = learn([even], 1.0), learn([even, by_row], 1.0)
+    assert both.intercept == alone.intercept
+    np.testing.assert_array_equal(both.weights, alone.weights)
+
+
+def test_the_ridge_does_not_lower_the_slope():
+    stack = learn([trial("cells")], 300.0, which=[0])
+    assert stack.weights[0] == pytest.approx(learn([trial("cells")], 1e-3, which=[0]).weights[0])
+
+
 def test_without_hidden_cells_the_level_is_that_of_the_rows():
     none = trial("cells")._replace(hidden=np.zeros(6000, bool))
     rows = trial("rows", seed=1)
     x = np.concatenate([none.features, rows.features])
     hit = np.concatenate([none.hidden, rows.hidden]).astype(float)
-    intercept, weights = fit_logistic(x, hit, np.ones(len(x)), 1.0)
-    stack = learn([none, rows], 1.0)
-    assert stack.intercept == pytest.approx(intercept - np.log(0.1))
-    np.testing.assert_allclose(stack.weights, weights)
+    intercept, weights = fit_logistic(x, hit, np.ones(len(x)), 1e-3)
+    stack = learn([none, rows], 1e-3)
+    assert stack.intercept == pytest.approx(intercept - np.log(0.1), rel=1e-3)
+    np.testing.assert_allclose(stack.weights, weights, rtol=1e-3)
 
 
 def test_every_row_is_judged_by_the_others():

@@ -2,12 +2,8 @@ from itertools import product
 
 import numpy as np
 import pytest
-from sklearn.utils.estimator_checks import check_estimator
 from tests.models.baselines.common import (
-    DEGENERATE,
     assert_monotone,
-    assert_sparse_is_dense,
-    assert_survives,
     some_table,
 )
 from tests.reference.mixtures import bernoulli_em_step, bernoulli_log_joint
@@ -80,23 +76,11 @@ def test_groups_are_found():
     assert counts.max(axis=1).sum() >= 145
 
 
-@pytest.mark.parametrize("missing", [0.0, 0.2])
-def test_sparse_gives_the_same(missing, monkeypatch):
-    model = BernoulliMixture(3, random_state=0)
-    assert_sparse_is_dense(model, some_table(missing=missing), monkeypatch)
-
-
 def test_threads_change_nothing(monkeypatch):
     X = some_table(n_rows=100)
     monkeypatch.setattr(BernoulliMixture, "_block_rows", lambda self, values: 16)
     one, two = (BernoulliMixture(3, random_state=0, n_jobs=jobs).fit(X) for jobs in (1, 2))
     np.testing.assert_array_equal(one.components_, two.components_)
-
-
-@pytest.mark.parametrize("name", DEGENERATE)
-@pytest.mark.parametrize("n_components", [1, 6])
-def test_degenerate_tables(name, n_components):
-    assert_survives(BernoulliMixture(n_components, random_state=0), DEGENERATE[name])
 
 
 def test_criteria_count_parameters():
@@ -112,7 +96,3 @@ def test_sample_has_the_means_of_the_model():
     drawn = model.sample(20000, random_state=1)
     mean = model.proportions_ @ model.components_
     assert np.abs(drawn.mean(axis=0) - mean).max() < 5 * 0.5 / np.sqrt(20000)
-
-
-def test_sklearn_contract():
-    check_estimator(BernoulliMixture(4, binarize=0.0, random_state=0))

@@ -1,11 +1,7 @@
 import numpy as np
 import pytest
-from sklearn.utils.estimator_checks import check_estimator
 from tests.models.baselines.common import (
-    DEGENERATE,
     assert_monotone,
-    assert_sparse_is_dense,
-    assert_survives,
     quietly,
     some_table,
 )
@@ -75,19 +71,3 @@ def test_scores_are_empirical_bayes():
     model = quietly(BernoulliNMF(1, random_state=0), X)
     atoms = np.tanh(model.row_weights_ @ model.components_ / 2)
     np.testing.assert_allclose(model.score_samples(X), empirical_bayes(atoms, X), rtol=1e-6)
-
-
-@pytest.mark.parametrize("missing", [0.0, 0.2])
-def test_sparse_gives_the_same(missing, monkeypatch):
-    model = BernoulliNMF(2, random_state=0, shrinkage=0.1, tol=1e-10, max_iter=3000)
-    assert_sparse_is_dense(model, some_table(missing=missing), monkeypatch)
-
-
-@pytest.mark.parametrize("name", DEGENERATE)
-@pytest.mark.parametrize("n_components", [1, 6])
-def test_degenerate_tables(name, n_components):
-    assert_survives(BernoulliNMF(n_components, random_state=0), DEGENERATE[name])
-
-
-def test_sklearn_contract():
-    check_estimator(BernoulliNMF(2, binarize=0.0, random_state=0))

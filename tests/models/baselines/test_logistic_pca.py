@@ -2,12 +2,8 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 from scipy.special import expit
-from sklearn.utils.estimator_checks import check_estimator
 from tests.models.baselines.common import (
-    DEGENERATE,
     assert_monotone,
-    assert_sparse_is_dense,
-    assert_survives,
     quietly,
     some_table,
 )
@@ -138,19 +134,3 @@ def test_keep_removes_a_component_without_renormalising():
     weights = model.transform(X)
     expected = expit(weights[:, 1:] @ model.components_[1:] + model.bias_)
     np.testing.assert_allclose(model.reconstruct(X, keep=[0, 1]), expected)
-
-
-@pytest.mark.parametrize("missing", [0.0, 0.2])
-def test_sparse_gives_the_same(missing, monkeypatch):
-    model = LogisticPCA(2, random_state=0, ridge=0.1)
-    assert_sparse_is_dense(model, some_table(missing=missing), monkeypatch)
-
-
-@pytest.mark.parametrize("name", DEGENERATE)
-@pytest.mark.parametrize("n_components", [1, 6])
-def test_degenerate_tables(name, n_components):
-    assert_survives(LogisticPCA(n_components, random_state=0), DEGENERATE[name])
-
-
-def test_sklearn_contract():
-    check_estimator(LogisticPCA(2, binarize=0.0, random_state=0))

@@ -3,12 +3,8 @@ import pytest
 import scipy.sparse as sp
 from scipy.special import gammaln
 from sklearn.decomposition import NMF
-from sklearn.utils.estimator_checks import check_estimator
 from tests.models.baselines.common import (
-    DEGENERATE,
     assert_monotone,
-    assert_sparse_is_dense,
-    assert_survives,
     quietly,
     some_table,
 )
@@ -102,28 +98,12 @@ def test_scores_are_empirical_bayes():
     assert model.score_samples(row)[0] == pytest.approx(np.log(np.mean(values)) + orders)
 
 
-@pytest.mark.parametrize("missing", [0.0, 0.2])
-def test_sparse_gives_the_same(missing, monkeypatch):
-    model = PLSA(2, random_state=0, tol=1e-11, max_iter=5000)
-    assert_sparse_is_dense(model, some_table(missing=missing, high=3), monkeypatch)
-
-
-@pytest.mark.parametrize("name", DEGENERATE)
-@pytest.mark.parametrize("n_components", [1, 6])
-def test_degenerate_tables(name, n_components):
-    assert_survives(PLSA(n_components, random_state=0), DEGENERATE[name])
-
-
 def test_sample_has_the_totals_of_the_training_rows():
     X = some_table(high=4)
     model = PLSA(2, random_state=0).fit(X)
     drawn = model.sample(5000, random_state=1)
     assert set(drawn.sum(axis=1)) <= set(X.sum(axis=1))
     np.testing.assert_allclose(drawn.mean(axis=0), X.mean(axis=0), atol=0.15)
-
-
-def test_sklearn_contract():
-    check_estimator(PLSA(2, random_state=0))
 
 
 def test_a_row_of_one_word_in_single_precision():

@@ -6,6 +6,8 @@ from tests.reference import scorers as slow
 
 import falsezero as fz
 from falsezero.base.scorer import fit_link
+from falsezero.data.blocks import Block
+from falsezero.models.baselines import implicit_als
 
 
 def as_sparse(X):
@@ -144,3 +146,25 @@ def test_the_link_rises_even_where_scores_mislead():
     link = fit_link(scores, 1 - scores.round())
     assert (np.diff(link(scores)) > 0).all()
     assert link(scores).mean() == pytest.approx(0.5, abs=0.01)
+
+
+@pytest.mark.parametrize("kind", [np.asarray, as_sparse])
+@pytest.mark.parametrize("missing", [0.0, 0.2])
+def test_least_squares_are_those_of_every_row_and_column(missing, kind):
+    X = some_table(n_rows=30, n_columns=9, missing=missing)
+    model = fz.ImplicitALS(3, weight=2.0, ridge=1.5, max_iter=4, random_state=1)
+    found = model.fit(kind(X)).score_cells(kind(X))
+    before = fz.ImplicitALS(3, weight=2.0, ridge=1.5, max_iter=3, random_state=1).fit(kind(X))
+    rows = slow.least_squares(X, before.components_, 2.0, 1.5)
+    columns = slow.least_squares(X.T, rows.T, 2.0, 1.5)
+    np.testing.assert_allclose(model.components_, columns.T, atol=1e-8)
+    rows = slow.least_squares(X, model.components_, 2.0, 1.5)
+    np.testing.assert_allclose(found, rows @ model.components_, atol=1e-8)
+
+
+def test_least_squares_of_many_rows_are_taken_in_pieces():
+    X = some_table(n_rows=90, n_columns=8)
+    whole = fz.ImplicitALS(200, max_iter=2).fit(X)
+    assert len(list(implicit_als._pieces([Block(0, X)], whole.components_.T))) > 2
+    rows = slow.least_squares(X, whole.components_, 5.0, 10.0)
+    np.testing.assert_allclose(whole.score_cells(X), rows @ whole.components_, atol=1e-8)

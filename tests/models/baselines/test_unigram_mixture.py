@@ -1,12 +1,8 @@
 import numpy as np
 import pytest
 from scipy.special import gammaln
-from sklearn.utils.estimator_checks import check_estimator
 from tests.models.baselines.common import (
-    DEGENERATE,
     assert_monotone,
-    assert_sparse_is_dense,
-    assert_survives,
     some_table,
 )
 from tests.reference.mixtures import unigram_log_joint
@@ -65,18 +61,6 @@ def test_reconstruct_gives_expected_counts():
     np.testing.assert_allclose(model.reconstruct(X), expected)
 
 
-@pytest.mark.parametrize("missing", [0.0, 0.2])
-def test_sparse_gives_the_same(missing, monkeypatch):
-    model = UnigramMixture(3, random_state=0, prior=0.1)
-    assert_sparse_is_dense(model, some_table(missing=missing, high=3), monkeypatch)
-
-
-@pytest.mark.parametrize("name", DEGENERATE)
-@pytest.mark.parametrize("n_components", [1, 6])
-def test_degenerate_tables(name, n_components):
-    assert_survives(UnigramMixture(n_components, random_state=0), DEGENERATE[name])
-
-
 def test_sample_has_the_totals_and_means_of_the_model():
     X = some_table(high=4)
     model = UnigramMixture(2, random_state=0).fit(X)
@@ -84,7 +68,3 @@ def test_sample_has_the_totals_and_means_of_the_model():
     assert set(drawn.sum(axis=1)) <= set(X.sum(axis=1))
     share = drawn.sum(axis=0) / drawn.sum()
     np.testing.assert_allclose(share, model.proportions_ @ model.components_, atol=0.01)
-
-
-def test_sklearn_contract():
-    check_estimator(UnigramMixture(4, random_state=0))

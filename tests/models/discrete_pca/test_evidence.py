@@ -116,7 +116,26 @@ def test_evidence_with_rates_that_differ_is_the_sum_over_components(method):
     assert found.value == pytest.approx(exact, abs=0.08 if method == "annealed" else 0.3)
 
 
-def test_evidence_of_the_general_model_is_refused():
-    model = DiscretePCA(2, family="gamma-multinomial", groups=WITH_POISSON)
-    with pytest.raises(ValueError, match="cannot be integrated out"):
-        log_evidence(model, COUNTS, n_steps=2, n_chains=1, random_state=0)
+@pytest.mark.parametrize("beta", [BETA, np.full(2, 0.5)], ids=["unequal", "equal"])
+@pytest.mark.parametrize("name", ["gamma-multinomial", "gamma, poisson block"])
+def test_evidence_of_the_general_model_is_the_sum_over_components(name, beta):
+    exact, _, _ = reference.enumerate_components(tiny(name)._replace(beta=beta), COUNTS)
+    kind, groups = MODELS[name]
+    model = DiscretePCA(2, family=kind, groups=groups, alpha=ALPHA, beta=beta, eta=ETA)
+    found = log_evidence(model, COUNTS, n_steps=100, n_chains=40, random_state=0)
+    assert found.error < 0.06
+    assert found.value == pytest.approx(exact, abs=0.06)
+    with pytest.raises(ValueError, match='method="harmonic" needs'):
+        log_evidence(model, COUNTS, method="harmonic", n_steps=2, random_state=0)
+
+
+def test_without_multinomial_tokens_the_general_model_is_gamma_poisson():
+    """Row 0 has no token outside the Poisson block, so nothing is left of the other group."""
+    counts = np.array([[3.0, 1, 0, 0], [0, 2, 0, 0]])
+    general = DiscretePCA(
+        2, family="gamma-multinomial", groups=WITH_POISSON, alpha=ALPHA, beta=BETA, eta=ETA
+    )
+    plain = DiscretePCA(2, family="gamma-poisson", alpha=ALPHA, beta=BETA, eta=ETA)
+    found = log_evidence(general, counts, n_steps=200, n_chains=30, random_state=0).value
+    wanted = log_evidence(plain, counts[:, :2], n_steps=200, n_chains=30, random_state=0).value
+    assert found == pytest.approx(wanted, abs=0.05)

@@ -9,10 +9,9 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 from scipy.special import expit
-from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from falsezero.base._sklearn import Interval, fit_context
+from falsezero.base._sklearn import Estimator, Interval, fit_context
 from falsezero.base.estimator import spawn_seeds
 from falsezero.data.blocks import Block, Blocks
 from falsezero.data.table import Table
@@ -25,7 +24,6 @@ from falsezero.models.average.members import (
     fit_members,
 )
 from falsezero.models.average.stacking import (
-    SCHEMES,
     Draw,
     Stack,
     clipped_logit,
@@ -50,7 +48,7 @@ _FEWEST_HIDDEN = 10
 _BLOCK_CELLS = 1 << 20
 
 
-class StackedAverage(BaseEstimator):
+class StackedAverage(Estimator):
     """Average many models of a table, with weights learnt by stacking on hidden finds.
 
     Some ones are hidden (turned into zeros), every member is fitted to the rest, and a ridge
@@ -72,13 +70,14 @@ class StackedAverage(BaseEstimator):
     members : list of (name, estimator or list of estimators), optional
         Models with `fit` and `reconstruct`. Estimators in one list are averaged before they are
         weighed. By default AspectBernoulli, BernoulliMixture and LogisticPCA with few and with many
-        components, EASE, ColumnNeighbours, Beals, RowNeighbours and Margins, as far as the size of
-        the table allows.
+        components, ImplicitALS, EASE, ColumnNeighbours, Beals, RowNeighbours and Margins, as far as
+        the size of the table allows.
     share : float, default=0.1
         Share of the ones hidden in a trial.
     n_trials : int or None, default=None
-        Trials of each kind (ones hidden evenly, and unevenly by row). By default 1 for tables of
-        20,000 ones or more, 2 for 2,000 or more, 3 for smaller ones.
+        Trials with ones hidden evenly, from which the weights are learnt; one more, with ones
+        hidden unevenly by row, is for judging only. By default 1 for tables of 20,000 ones or more,
+        2 for 2,000 or more, 3 for smaller ones.
     ridge : float, default=10.0
         Penalty on the weights of the standardised log odds.
     binarize : float or None, default=None
@@ -159,7 +158,8 @@ class StackedAverage(BaseEstimator):
         """
         values = self._checked(X, reset=True)
         members = self._members(values.shape)
-        schemes = [s for s in SCHEMES for _ in range(self._trials(values))]
+        # Weights are learnt from ones hidden evenly; a trial by row shows how they do there.
+        schemes = ["cells"] * self._trials(values) + ["rows"]
         seeds = spawn_seeds(self.random_state, len(schemes) + 1)
         with stages(type(self).__name__, self.verbose, (len(seeds)) * len(members)) as tell:
             self.draws_ = [
@@ -225,7 +225,8 @@ class StackedAverage(BaseEstimator):
     def _trials(self, values: sparse.csr_array) -> int:
         if self.n_trials is not None:
             return self.n_trials
-        return 1 + (values.nnz < 20_000) + (values.nnz < 2_000)
+        n_stored = int(values.nnz)
+        return 1 + (n_stored < 20_000) + (n_stored < 2_000)
 
     def _draw(self, values: Any, members: list[Member], scheme: str, seed: Any, tell: Any) -> Draw:
         """Hide ones, fit the members to the rest, and ask them about zeros."""
@@ -276,7 +277,8 @@ def _rates(values: Any) -> np.ndarray:
     """Share of ones among the observed cells of each column, drawn a little to one half."""
     ones = np.bincount(values.indices, values.data == 1, values.shape[1])
     missing = np.bincount(values.indices, np.isnan(values.data), values.shape[1])
-    return (ones + 0.5) / (values.shape[0] - missing + 1)
+    rates: np.ndarray = (ones + 0.5) / (values.shape[0] - missing + 1)
+    return rates
 
 
 def _sample_zeros(

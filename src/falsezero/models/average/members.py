@@ -15,6 +15,7 @@ from falsezero.models.baselines.beals import Beals
 from falsezero.models.baselines.bernoulli_mixture import BernoulliMixture
 from falsezero.models.baselines.column_neighbours import ColumnNeighbours
 from falsezero.models.baselines.ease import EASE
+from falsezero.models.baselines.implicit_als import ImplicitALS
 from falsezero.models.baselines.logistic_pca import LogisticPCA
 from falsezero.models.baselines.margins import Margins
 from falsezero.models.baselines.row_neighbours import RowNeighbours
@@ -28,8 +29,8 @@ _LOGISTIC_CELLS, _LOGISTIC_WORK = 2e6, 5e8
 _PAIRS_OF_ROWS = 4e8
 """Pairs of rows that may be compared."""
 
-_TWO_STARTS = 50_000
-"""Cells up to which every factor model is fitted twice."""
+_MANY_STARTS, _STARTS = 50_000, 3
+"""Cells up to which factor models with random starts are fitted several times, and how often."""
 
 _WIDEST = 4000
 """Columns up to which a matrix of all pairs of columns is held."""
@@ -45,8 +46,8 @@ class Member(NamedTuple):
 def default_members(shape: tuple[int, int]) -> list[Member]:
     """The members for a table of this shape: those whose cost its size allows.
 
-    Factor models are averaged over small and over large numbers of components, two voices a family;
-    which of them matters is left to the weights.
+    Factor models are averaged over small and over large numbers of components, two features per
+    family; which of them matters is left to the weights.
 
     >>> [member.name for member in default_members((200, 30))][:2]
     ['AspectBernoulli, few components', 'AspectBernoulli, many components']
@@ -54,16 +55,18 @@ def default_members(shape: tuple[int, int]) -> list[Member]:
     n_rows, n_columns = shape
     smaller = min(shape)
     cells = n_rows * n_columns
-    sizes = (2, 5, 12, 30) if cells <= _LOGISTIC_CELLS else ()
-    logistic = [k for k in sizes if cells * k * k <= _LOGISTIC_WORK]
-    families = [
-        ("AspectBernoulli", _aspects, (2, 4, 8, 16, 32), 8, smaller),
-        ("BernoulliMixture", _mixture, (4, 8, 16, 32, 64), 16, n_rows // 4),
-        ("LogisticPCA", _logistic, logistic, 12, smaller),
+    starts = _STARTS if cells <= _MANY_STARTS else 1
+    logistic, least_squares = _dense_sizes(cells, smaller)
+    members = [
+        *_few_and_many("AspectBernoulli", _aspects, (2, 4, 8, 16, 32), 8, smaller, starts),
+        *_few_and_many("BernoulliMixture", _mixture, (4, 8, 16, 32, 64), 16, n_rows // 4, starts),
+        *_few_and_many("LogisticPCA", _logistic, logistic, 12, smaller),
     ]
-    # Where it costs little, two random starts are averaged.
-    starts = 1 + (cells <= _TWO_STARTS)
-    members = [part for family in families for part in _few_and_many(*family, starts)]
+    if logistic:
+        weak = [LogisticPCA(k, ridge=1.0, tol=1e-4, max_iter=100) for k in logistic if k <= 12]
+        members.append(Member("LogisticPCA, weak ridge", weak))
+    if least_squares:
+        members.append(Member("ImplicitALS", [ImplicitALS(k) for k in least_squares]))
     if n_columns <= _WIDEST:
         members += [Member(f"EASE, ridge {r:g}", [EASE(r)]) for r in (2.0, 6.0, 20.0)]
         members += [Member("ColumnNeighbours", [ColumnNeighbours()]), Member("Beals", [Beals()])]
@@ -73,9 +76,18 @@ def default_members(shape: tuple[int, int]) -> list[Member]:
     return [*members, Member("Margins", [Margins()])]
 
 
+def _dense_sizes(cells: int, smaller: int) -> tuple[list[int], list[int]]:
+    """Numbers of components of logistic PCA and of least squares, which visit every cell."""
+    if cells > _LOGISTIC_CELLS:
+        return [], []
+    logistic = [k for k in (2, 5, 12, 30) if k < smaller and cells * k * k <= _LOGISTIC_WORK]
+    return logistic, [k for k in (16, 32) if k < smaller]
+
+
 def _few_and_many(
-    family: str, make: Any, sizes: Iterable[int], many: int, limit: int, starts: int
+    family: str, make: Any, sizes: Iterable[int], many: int, limit: int, starts: int = 1
 ) -> list[Member]:
+    """Two voices of a family, each with so many random starts a number of components."""
     possible = [k for k in sizes if k < limit]
     few, rest = [k for k in possible if k < many], [k for k in possible if k >= many]
     named = [(f"{family}, few components", few), (f"{family}, many components", rest)]

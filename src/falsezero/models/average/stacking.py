@@ -16,10 +16,10 @@ from scipy.special import expit, logit
 
 __all__ = ["Draw", "Stack", "clipped_logit", "cross_fit", "fit_logistic", "hide_ones", "learn"]
 
-SCHEMES = ("cells", "rows")
 _FLOOR = 1e-4
 _NEWTON_STEPS = 50
 _FOLDS = 3
+_LEVEL_RIDGE = 1e-3
 
 
 class Draw(NamedTuple):
@@ -121,19 +121,20 @@ def _joined(draws: list[Draw], rows_kept: np.ndarray | None, which: Any) -> tupl
 def learn(
     draws: list[Draw], ridge: float, rows: np.ndarray | None = None, which: Any = slice(None)
 ) -> Stack:
-    """Weights of the members from the zeros of all trials (of the masked `rows` only).
+    """Weights of the members from the zeros of the trials (of the masked `rows` only).
 
-    Ones hidden by row teach the order under uneven losses. The level comes from ones hidden one by
-    one, for which the odds of "hidden" are known exactly.
+    Only ones hidden one by one have odds of "hidden" that are known exactly, so trials by row are
+    left aside; weights learnt from them too put losses by row in no better order.
     """
-    x, y, w = _joined(draws, rows, which)
+    used = [draw for draw in draws if draw.scheme == "cells"] or draws
+    x, y, w = _joined(used, rows, which)
+    if not y.any():
+        used = draws
+        x, y, w = _joined(used, rows, which)
     intercept, weights = fit_logistic(x, y, w, ridge)
-    even = [draw for draw in draws if draw.scheme == "cells"] or draws
-    x, y, w = _joined(even, rows, which)
-    if not 0 < y.sum() < len(y):
-        return Stack(intercept - _log_share(draws), weights)
-    level, slope = fit_logistic((intercept + x @ weights)[:, None], y, w, 1e-3)
-    return Stack(level + slope[0] * intercept - _log_share(even), slope[0] * weights)
+    # The ridge draws the weights together and, as it should not, all of them to zero.
+    level, slope = fit_logistic((intercept + x @ weights)[:, None], y, w, _LEVEL_RIDGE)
+    return Stack(level + slope[0] * intercept - _log_share(used), slope[0] * weights)
 
 
 def _log_share(draws: list[Draw]) -> float:

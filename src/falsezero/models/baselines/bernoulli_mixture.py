@@ -61,7 +61,7 @@ class BernoulliSteps(MixtureSteps):
         log_zero = np.log1p(-state.components)
         contrast = np.log(state.components) - log_zero
         base = self.log_proportions(state) + log_zero.sum(axis=1)
-        log_joint = np.asarray(block.values @ contrast.T) + base
+        log_joint: np.ndarray = np.asarray(block.values @ contrast.T) + base
         if block.missing is not None:
             log_joint -= np.asarray(block.missing.astype(log_zero.dtype) @ log_zero.T)
         return log_joint
@@ -97,16 +97,18 @@ class BernoulliSteps(MixtureSteps):
 
     def clip(self, components: np.ndarray) -> np.ndarray:
         """Components no nearer to 0 and 1 than their precision can tell."""
-        return np.clip(components, self.floor, 1 - self.floor)
+        clipped: np.ndarray = np.clip(components, self.floor, 1 - self.floor)
+        return clipped
 
 
 def _random_shares(rng: np.random.Generator, n_rows: int, k: int) -> np.ndarray:
     shares = rng.random((n_rows, k))
-    return shares / shares.sum(axis=1, keepdims=True)
+    shares /= shares.sum(axis=1, keepdims=True)
+    return shares
 
 
 class BernoulliMixture(MixtureModel):
-    """Group the rows of a table of zeros and ones: one cause a row (latent class analysis).
+    """Group the rows of a table of zeros and ones: one cause per row (latent class analysis).
 
     Row n belongs to component k with probability pi_k (`proportions_`), and then has a one in
     column t with probability a_kt (`components_`). Maximum likelihood by EM. Its posterior
@@ -213,4 +215,5 @@ class BernoulliMixture(MixtureModel):
         """Draw rows from the model."""
         component, rng = self._draw_components(n_samples, random_state)
         expected = self.components_[component]
-        return (rng.random(expected.shape) < expected).astype(float)
+        drawn: np.ndarray = rng.random(expected.shape) < expected
+        return drawn.astype(float)

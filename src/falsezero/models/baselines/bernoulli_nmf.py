@@ -116,7 +116,8 @@ class TanhSteps:
 
     def _updated(self, factor: np.ndarray, rise: np.ndarray, fall: np.ndarray) -> np.ndarray:
         ratio = np.divide(rise, fall + self.shrinkage, dtype=factor.dtype)
-        return np.maximum(factor * ratio, _FLOOR)
+        updated: np.ndarray = np.maximum(factor * ratio, _FLOOR)
+        return updated
 
     def project(self, trial: Point, reference: Point) -> Point:
         """Keep everything positive."""

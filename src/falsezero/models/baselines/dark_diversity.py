@@ -81,6 +81,6 @@ def hypergeometric_indication(pairs: Pairs) -> np.ndarray:
     both, n = pairs.observed, np.maximum(pairs.observed, 2)
     s, t = pairs.ones, pairs.ones.T
     spread = np.sqrt(s * t * (both - s) * (both - t) / (n**2 * (n - 1)))
-    indication = ndtr(divided(pairs.together - s * t / n, spread))
+    indication: np.ndarray = ndtr(divided(pairs.together - s * t / n, spread))
     np.fill_diagonal(indication, 0.5)
     return indication

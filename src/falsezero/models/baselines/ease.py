@@ -92,7 +92,7 @@ def ease_weights(gram: np.ndarray, penalty: float) -> np.ndarray:
     """
     gram.flat[:: len(gram) + 1] += penalty
     inverse = linalg.inv(gram, overwrite_a=True)
-    weights = inverse / -np.diag(inverse)
+    weights: np.ndarray = inverse / -np.diag(inverse)
     np.fill_diagonal(weights, 0.0)
     return weights
 

@@ -238,6 +238,7 @@ class LogisticPCA(InformationCriteria, EmpiricalBayes, OptimisedModel):
         sample_size="cells",
         distributed=True,
     )
+    bias_: np.ndarray
     _parameter_constraints = {
         **OptimisedModel._parameter_constraints,
         "bias": ["boolean"],

@@ -67,6 +67,8 @@ class Margins(CellScorer):
     [2, 1, 0]
     """
 
+    judges_without_itself = False
+
     _parameter_constraints = {
         "ridge": [Interval(Real, 0, None, closed="neither")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
@@ -114,7 +116,8 @@ class Margins(CellScorer):
             totals, seen, _, back = _grouped([block])
             start = np.zeros(len(totals))
             a = solve_effects(totals, b, seen, self.ridge, 0.0, start)
-            return a[back][:, None] + b
+            log_odds: np.ndarray = a[back][:, None] + b
+            return log_odds
 
         return score
 
@@ -122,7 +125,8 @@ class Margins(CellScorer):
         """Scores are log odds already."""
 
     def _probabilities(self, scores: np.ndarray) -> np.ndarray:
-        return expit(scores)
+        probabilities: np.ndarray = expit(scores)
+        return probabilities
 
     def _is_whole(self) -> bool:
         return self.column_effects_.shape == (self.n_features_in_,)

@@ -61,14 +61,6 @@ class TokenSteps:
     def __init__(self, n_components: int, blocks: Blocks):
         self.n_components = n_components
         self.dtype = blocks.dtype
-        # Column by column, what is touched at random are the rates of a block's few rows, which
-        # stay in cache; row by row it would be the parameters of all columns.
-        self.by_column = {block.start: block.csr.tocsc() for block in blocks}
-        self.missing = {
-            block.start: block.missing_csr.astype(blocks.dtype)
-            for block in blocks
-            if block.missing_csr is not None
-        }
 
     def init(self, blocks: Blocks, rng: np.random.Generator) -> tuple[Aspects, list[RowWeights]]:
         """Components around the column totals, equal rates around the row totals."""
@@ -86,14 +78,16 @@ class TokenSteps:
         self, block: Block, local: RowWeights, state: Aspects, rng: Any
     ) -> tuple[RowWeights, _Statistics]:
         """Share every token out over the components; new rates of the rows of a block."""
-        rates, columns, csc = local.weights, state.columns, self.by_column[block.start]
+        # Column by column, what is touched at random are the rates of a block's few rows, which
+        # stay in cache; row by row it would be the parameters of all columns.
+        rates, columns, csc = local.weights, state.columns, block.csc
         row_stat, column_stat = np.zeros_like(rates), np.zeros_like(columns)
         log_likelihood = token_pass(
             csc.indptr, csc.indices, csc.data, columns, rates, column_stat, row_stat
         )
         expected = rates.sum(axis=1)
-        missing = self.missing.get(block.start)
-        if missing is not None:
+        if block.missing_csr is not None:
+            missing = block.missing_csr.astype(self.dtype)
             unseen = np.asarray(missing @ columns)
             row_stat += unseen
             column_stat += np.asarray(missing.T @ rates)
@@ -270,13 +264,15 @@ class PLSA(CompletesRows, InformationCriteria, OptimisedModel):
         if block.missing_csr is None:
             return np.ones(block.shape[0])
         unseen = np.asarray(block.missing_csr.astype(float) @ self.components_.T)
-        return np.maximum(1 - (weights * unseen).sum(axis=1), _TINY)
+        seen: np.ndarray = np.maximum(1 - (weights * unseen).sum(axis=1), _TINY)
+        return seen
 
     def _weights(self, local: RowWeights) -> np.ndarray:
         return _shares(local.weights)
 
     def _expected(self, weights: np.ndarray) -> np.ndarray:
-        return weights @ self.components_
+        expected: np.ndarray = weights @ self.components_
+        return expected
 
     def reconstruct(self, X: Any, keep: Any = None) -> Any:
         """The table as the model sees it.
@@ -330,7 +326,8 @@ class PLSA(CompletesRows, InformationCriteria, OptimisedModel):
         array of shape (n_components, n_rows, n_columns)
         """
         joint = weights.T[:, :, None] * self.components_[:, None, :]
-        return joint / np.maximum(joint.sum(axis=0), np.finfo(float).tiny)
+        causes: np.ndarray = joint / np.maximum(joint.sum(axis=0), np.finfo(float).tiny)
+        return causes
 
     @property
     def n_parameters_(self) -> int:
@@ -354,4 +351,5 @@ def _shares(rates: np.ndarray) -> np.ndarray:
     """Rates divided by their sum; equal shares for a row without tokens."""
     total = rates.sum(axis=1, keepdims=True)
     equal = np.full_like(rates, 1.0 / rates.shape[1])
-    return np.divide(rates, total, out=equal, where=total > _TINY)
+    shares: np.ndarray = np.divide(rates, total, out=equal, where=total > _TINY)
+    return shares

@@ -107,14 +107,15 @@ class RowNeighbours(CellScorer):
 
         def score(block: Block) -> np.ndarray:
             weights = fitted.neighbours(block, count)
-            top = as_dense(weights @ fitted.ones) + self.shrinkage * self.rates_
-            return top / (fitted.observed_weight(weights) + self.shrinkage)
+            scores: np.ndarray = as_dense(weights @ fitted.ones) + self.shrinkage * self.rates_
+            scores /= fitted.observed_weight(weights) + self.shrinkage
+            return scores
 
         return score
 
     def _width(self, values: Any) -> int:
-        rows = getattr(self, "rows_", None)
-        return max(values.shape[1], 1 if rows is None else rows.n_rows)
+        rows: Rows | None = getattr(self, "rows_", None)
+        return max(super()._width(values), 1 if rows is None else rows.n_rows)
 
     def _is_whole(self) -> bool:
         rows, width = self.rows_, self.n_features_in_
@@ -169,7 +170,8 @@ class _Fitted:
         shared: Any = 0.0
         if self.missing is not None and block.missing is not None:
             shared = as_dense(block.missing.astype(float) @ self.missing.T)
-        return (ours == shared) & (self.gaps == shared)
+        same: np.ndarray = (ours == shared) & (self.gaps == shared)
+        return same
 
     def observed_weight(self, weights: sparse.csr_array) -> Any:
         """Sum of the neighbours' weights, over those in which a column was observed."""

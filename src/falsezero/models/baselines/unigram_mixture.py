@@ -56,7 +56,7 @@ class UnigramSteps(MixtureSteps):
     def log_joint(self, block: Block, state: Mixture) -> np.ndarray:
         """log pi_k + sum of x log phi over the observed columns."""
         base = self.log_proportions(state)
-        log_joint = np.asarray(block.values @ np.log(state.components).T) + base
+        log_joint: np.ndarray = np.asarray(block.values @ np.log(state.components).T) + base
         if block.missing is not None:
             log_joint -= _totals(block) * np.log(self._seen(block, state))
         return log_joint
@@ -97,7 +97,8 @@ class UnigramSteps(MixtureSteps):
         """The part of each component's probability that lies in a row's observed columns."""
         missing: Any = block.missing
         unseen = np.asarray(missing.astype(state.components.dtype) @ state.components.T)
-        return np.maximum(1 - unseen, _FLOOR)
+        seen: np.ndarray = np.maximum(1 - unseen, _FLOOR)
+        return seen
 
 
 def _totals(block: Block) -> np.ndarray:
@@ -106,7 +107,8 @@ def _totals(block: Block) -> np.ndarray:
 
 def _normalised(components: np.ndarray) -> np.ndarray:
     components = np.maximum(components, _FLOOR)
-    return components / components.sum(axis=1, keepdims=True)
+    shares: np.ndarray = components / components.sum(axis=1, keepdims=True)
+    return shares
 
 
 class UnigramMixture(CompletesRows, MixtureModel):
@@ -197,7 +199,8 @@ class UnigramMixture(CompletesRows, MixtureModel):
         self.row_totals_ = np.concatenate([_totals(b).ravel() for b in blocks])
 
     def _expected(self, weights: np.ndarray) -> np.ndarray:
-        return weights @ self.components_
+        expected: np.ndarray = weights @ self.components_
+        return expected
 
     def reconstruct(self, X: Any, keep: Any = None) -> Any:
         """Expected counts: under each component, the row's total times p(column).
@@ -219,14 +222,16 @@ class UnigramMixture(CompletesRows, MixtureModel):
         Cells not observed are left out, and the total is that of the others.
         """
         orders = [log_orders(block.csr) for block in self._blocks(X, reset=False)]
-        return super().score_samples(X) + np.concatenate(orders)
+        scores: np.ndarray = super().score_samples(X) + np.concatenate(orders)
+        return scores
 
     def _lengths(self, block: Block) -> np.ndarray:
         """Expected tokens of each row under each component, columns not observed among them."""
         if block.missing is None:
             return _totals(block)
         state = Mixture(self.proportions_, self.components_)
-        return _totals(block) / UnigramSteps._seen(block, state)
+        lengths: np.ndarray = _totals(block) / UnigramSteps._seen(block, state)
+        return lengths
 
     @property
     def n_parameters_(self) -> int:
@@ -239,4 +244,5 @@ class UnigramMixture(CompletesRows, MixtureModel):
         component, rng = self._draw_components(n_samples, random_state)
         totals = rng.choice(self.row_totals_, size=n_samples).astype(int)
         p = self.components_[component].astype(float)
-        return rng.multinomial(totals, p / p.sum(axis=1, keepdims=True)).astype(float)
+        counts: np.ndarray = rng.multinomial(totals, p / p.sum(axis=1, keepdims=True)).astype(float)
+        return counts

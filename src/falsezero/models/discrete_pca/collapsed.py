@@ -234,7 +234,7 @@ class CollapsedSteps:
 class GroupCollapsedSteps(RowCollapsedSteps):
     """The same for gammas of unequal rates with multinomial groups, where u differs by row.
 
-    Given u a token's draw needs neither l nor Theta; l and u are drawn once a sweep, row by row.
+    Given u a token's draw needs neither l nor Theta; l and u are drawn once per sweep, row by row.
     """
 
     def init(self, blocks: Blocks, rng: np.random.Generator) -> tuple[Any, list[DrawnRows]]:

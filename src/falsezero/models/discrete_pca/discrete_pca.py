@@ -20,6 +20,7 @@ from falsezero.base._sklearn import fit_context
 from falsezero.base.capabilities import Capabilities
 from falsezero.base.estimator import Interval, StrOptions, spawn_seeds
 from falsezero.data.blocks import Blocks
+from falsezero.data.shards import Shards
 from falsezero.data.validate import check_table
 from falsezero.inference.chains import sample
 from falsezero.inference.contract import Fit, Steps
@@ -31,6 +32,7 @@ from falsezero.models.discrete_pca.mean_field import EMSteps, MeanFieldSteps
 from falsezero.models.discrete_pca.posterior import Posterior
 from falsezero.models.discrete_pca.settings import (
     check_counts,
+    default_alpha,
     learned_priors,
     n_shards_of,
     per_component,
@@ -74,7 +76,7 @@ class DiscretePCA(CountModel):
         sampled side by side without approximation).
     alpha : float, array or None
         Prior tokens of each component in a row; None stands for 50 / n_components, at most 0.5 (the
-        slides' value), and for the gammas' shape 0.5.
+        slides' value) or, for "em", 0.1, and for the gammas' shape 0.5.
     beta : float, array or None
         Rate of the gammas; None starts where the prior expects rows of the mean length.
     eta : float, default=0.05
@@ -232,7 +234,7 @@ class DiscretePCA(CountModel):
         model.family_ = model._family(components.shape[1])
         theta = model.family_.normalise(np.maximum(components.T, 1e-100))
         model.components_ = np.ascontiguousarray(theta.T)
-        start = 0.5 if model.family_.gamma else min(0.5, 50.0 / len(components))
+        start = default_alpha(model.family_, model.inference, len(components))
         model.alpha_ = per_component("alpha", start if alpha is None else alpha, len(components))
         model.beta_ = per_component("beta", beta, len(components))
         return model
@@ -242,23 +244,22 @@ class DiscretePCA(CountModel):
         """Rows in several groups of columns are judged given the total of each group."""
         groups = self.groups.values() if isinstance(self.groups, Mapping) else self.groups
         several = groups is not None and len({str(group) for group in groups}) > 1
-        declared = CountModel.capabilities
+        declared = replace(CountModel.capabilities, distributed=self.inference not in _SAMPLERS)
         return replace(declared, row_score="bag by group") if several else declared
 
     # -- the table ------------------------------------------------------------------------------
 
     def _blocks(self, X: Any, reset: bool) -> Blocks:
         """Sparse counts in blocks of many rows: every block's statistics are as large as Theta."""
-        name = type(self).__name__
-        values = check_table(self, X, kind=self.capabilities.table, reset=reset)
-        values = sparse.csr_array(values)
+        if isinstance(X, Shards) and self.capabilities.distributed:
+            return super()._blocks(X, reset)
+        values = sparse.csr_array(check_table(self, X, kind=self.capabilities.table, reset=reset))
         values.sort_indices()
-        check_counts(values.data, name, self.inference if self.inference in _SAMPLERS else None)
-        n_rows, n_columns = values.shape
-        n_blocks = int(np.clip(values.nnz // (4 * n_columns), 1, 8))
-        if reset and self.inference == "collapsed_gibbs" and self.collapse == "all":
-            n_blocks = 1
-        return Blocks.cut(values, block_rows=-(-n_rows // n_blocks))
+        sampler = self.inference if self.inference in _SAMPLERS else None
+        check_counts(values.data, type(self).__name__, sampler)
+        is_one = reset and self.inference == "collapsed_gibbs" and self.collapse == "all"
+        n_blocks = 1 if is_one else int(np.clip(values.nnz // (4 * values.shape[1]), 1, 8))
+        return Blocks.cut(values, block_rows=-(-values.shape[0] // n_blocks))
 
     def _family(self, n_columns: int) -> Family:
         names = getattr(self, "feature_names_in_", None)
@@ -267,11 +268,10 @@ class DiscretePCA(CountModel):
     def _priors(self, family: Family, blocks: Blocks) -> Hyper:
         """alpha and beta as given, or as a start."""
         k = self.n_components
-        start = 0.5 if family.gamma else min(0.5, 50.0 / k)
-        alpha = per_component("alpha", start if self.alpha is None else self.alpha, k)
-        total, _ = blocks.column_counts
+        start = default_alpha(family, self.inference, k) if self.alpha is None else self.alpha
+        alpha = per_component("alpha", start, k)
         counted = family.poisson if family.poisson.any() else slice(None)
-        length = max(float(total[counted].sum()) / blocks.shape[0], 1e-3)
+        length = max(float(blocks.column_counts[0][counted].sum()) / blocks.shape[0], 1e-3)
         beta = alpha.sum() / length if self.beta is None else self.beta
         return Hyper(alpha, per_component("beta", beta, k))
 
@@ -283,12 +283,10 @@ class DiscretePCA(CountModel):
         if self.inference in ("mean_field", "em"):
             first_only = self.inner_cycles == "first"
             return self._ascent(family, blocks, hyper, self.eta, self.inner_iter, learn, first_only)
-        kinds = {("gibbs", "all"): DirectGibbsSteps, ("gibbs", "weights"): DirectGibbsSteps}
-        kinds["collapsed_gibbs", "weights"] = RowCollapsedSteps
-        kinds["collapsed_gibbs", "all"] = GroupCollapsedSteps
-        return kinds[self.inference, self.collapse](
-            family, blocks, hyper, self.eta, self.warmup, learn
-        )
+        kind: type[DirectGibbsSteps] = DirectGibbsSteps
+        if self.inference == "collapsed_gibbs":
+            kind = RowCollapsedSteps if self.collapse == "weights" else GroupCollapsedSteps
+        return kind(family, blocks, hyper, self.eta, self.warmup, learn)
 
     @property
     def _ascent(self) -> type[MeanFieldSteps]:
@@ -398,4 +396,5 @@ class DiscretePCA(CountModel):
         words = sum(stats.words for _, stats in pairs) * state.factors
         target = self.eta + words * (self.total_samples / blocks.shape[0])
         stride = (self.learning_offset + self.n_batches_) ** -self.learning_decay
-        return ((1 - stride) * self.word_shape_ + stride * target).astype(blocks.dtype)
+        shape: np.ndarray = (1 - stride) * self.word_shape_ + stride * target
+        return shape.astype(blocks.dtype)

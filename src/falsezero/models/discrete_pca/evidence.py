@@ -166,7 +166,8 @@ def table_evidence(
     method : {"annealed", "harmonic"}
         "annealed" importance sampling (Neal, 2001) goes from the prior of v to its posterior in
         `n_steps` sweeps, once a chain; its mean is unbiased on the natural scale. "harmonic" is
-        the slides', over `n_steps` draws of the collapsed sampler after as many of warm-up.
+        the slides', over `n_steps` draws of the collapsed sampler after as many of warm-up; the
+        general "gamma-multinomial" has the annealed estimate only.
     n_steps, n_chains : int
         Sweeps of a chain, and chains; longer chains are worth more than many.
     random_state : int, Generator, RandomState or None
@@ -178,17 +179,17 @@ def table_evidence(
     blocks = Blocks.cut(values, block_rows=values.shape[0])
     family = model._family(blocks.shape[1])
     hyper = Hyper(model.alpha_, model.beta_) if fitted else model._priors(family, blocks)
-    if family.gamma and not family.poisson.all():
+    if method == "harmonic" and _is_general(family):
         raise ValueError(
-            'log_evidence needs family="dirichlet-multinomial" or "gamma-poisson": the weights of '
-            '"gamma-multinomial" cannot be integrated out.'
+            'method="harmonic" needs family="dirichlet-multinomial" or "gamma-poisson"; choose '
+            '"annealed".'
         )
     steps = CollapsedSteps(family, blocks, hyper, model.eta)
     seeds = spawn_seeds(random_state, n_chains)
     if method == "harmonic":
         logs = [_harmonic(steps, blocks, seed, n_steps) for seed in seeds]
     elif method == "annealed":
-        rest = _log_lengths(family, hyper, steps) + steps.constant
+        rest = _log_lengths(steps, values) + steps.constant
         logs = [rest + _anneal(steps, blocks, np.random.default_rng(s), n_steps) for s in seeds]
     else:
         raise ValueError(f'method={method!r} is unknown; choose "annealed" or "harmonic".')
@@ -197,11 +198,17 @@ def table_evidence(
     return Evidence(mean, spread, np.array(logs))
 
 
-def _log_lengths(family: Family, hyper: Hyper, steps: CollapsedSteps) -> float:
-    """log of what the number of tokens adds for gammas: p(L) for every order of the tokens."""
-    if not family.gamma:
+def _is_general(family: Family) -> bool:
+    """Whether gammas are divided by their sum in some group, so that no closed marginal exists."""
+    return family.gamma and not bool(family.poisson.all())
+
+
+def _log_lengths(steps: CollapsedSteps, values: sparse.csr_array) -> float:
+    """log of what the number of tokens in a Poisson block adds: p(L_1) for every order of them."""
+    if not steps.family.poisson.any():
         return 0.0
-    return float((log_length(hyper, steps.tokens) + gammaln(steps.tokens + 1.0)).sum())
+    tokens = steps.tokens - steps.family.lengths(values)
+    return float((log_length(steps.hyper, tokens) + gammaln(tokens + 1.0)).sum())
 
 
 def _anneal(steps: CollapsedSteps, blocks: Blocks, rng: np.random.Generator, n_steps: int) -> float:
@@ -209,38 +216,79 @@ def _anneal(steps: CollapsedSteps, blocks: Blocks, rng: np.random.Generator, n_s
     family, alpha, eta = steps.family, steps.hyper.alpha, steps.eta
     tokens = Tokens.of(blocks[0].csr)
     rows = np.repeat(np.arange(blocks.shape[0]), np.diff(tokens.row_ptr))
-    z = _prior_draw(steps, rng, rows, blocks.shape[0])
+    lengths = family.lengths(blocks[0].csr)
+    z, u = _prior_draw(steps, rng, rows, family.poisson[tokens.words], lengths)
     counts, words = (np.zeros((n, len(alpha))) for n in blocks.shape)
     np.add.at(counts, (rows, z), 1)
     np.add.at(words, (tokens.words, z), 1)
     totals, spread = family.group_sums(words), eta * family.sizes
-    stream, scale = random_state_of(rng), np.tile(steps.scale(steps.hyper), (len(counts), 1))
+    stream = random_state_of(rng)
     tempers = np.linspace(0, 1, n_steps + 1) ** 2
     log_weight = 0.0
     for before, temper in pairwise(tempers):
         log_p = log_rising(words, eta)
         log_p += float((gammaln(spread[:, None]) - gammaln(spread[:, None] + totals)).sum())
         log_weight += (temper - before) * log_p
+        if _is_general(family):
+            u = _drawn_totals(steps, counts, lengths, u, rng)
         sweep_rows_collapsed(
-            tokens.row_ptr, tokens.words, z, counts, alpha, scale, words, totals, family.groups,
-            eta, spread, temper, stream,
+            tokens.row_ptr, tokens.words, z, counts, alpha, _row_scale(steps, u), words, totals,
+            family.groups, eta, spread, temper, stream,
         )  # fmt: skip
     return log_weight
 
 
-def _prior_draw(
-    steps: CollapsedSteps, rng: np.random.Generator, rows: np.ndarray, n_rows: int
+def _row_scale(steps: CollapsedSteps, u: np.ndarray) -> np.ndarray:
+    """1 / (delta_P + beta_k + u_i), rows x components; ones for a Dirichlet."""
+    return 1 / (1 / steps.scale(steps.hyper) + u[:, None])
+
+
+def _drawn_totals(
+    steps: CollapsedSteps,
+    counts: np.ndarray,
+    lengths: np.ndarray,
+    u: np.ndarray,
+    rng: np.random.Generator,
 ) -> np.ndarray:
-    """Components of all tokens from the prior, given how many tokens each row has."""
-    alpha = steps.hyper.alpha
-    if steps.family.gamma and not has_one_rate(steps.hyper):
-        lengths = np.bincount(rows, minlength=n_rows)
-        drawn = TokenPrior(steps.hyper, int(lengths.max(initial=0))).draw(lengths, rng)
-        dealt = [rng.permutation(np.repeat(np.arange(len(alpha)), own)) for own in drawn]
-        return np.concatenate([np.zeros(0, np.int32), *dealt]).astype(np.int32)
-    weights = rng.dirichlet(alpha, size=n_rows)
-    beyond = rng.random(len(rows))[:, None] > np.cumsum(weights, axis=1)[rows]
-    return np.minimum(beyond.sum(axis=1), len(alpha) - 1).astype(np.int32)
+    """u of each row anew, which takes the place of the sum of weights in multinomial groups.
+
+    (sum_k l_k)^-L = int u^(L-1) exp(-u sum_k l_k) du / Gamma(L), so that given u the weights are
+    gammas again and integrate out as in the Poisson block, their rates raised by u.
+    """
+    weights = rng.standard_gamma(steps.hyper.alpha + counts) * _row_scale(steps, u)
+    return rng.standard_gamma(lengths) / np.maximum(weights.sum(axis=1), 1e-300)
+
+
+def _prior_draw(
+    steps: CollapsedSteps,
+    rng: np.random.Generator,
+    rows: np.ndarray,
+    is_poisson: np.ndarray,
+    lengths: np.ndarray,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Components of all tokens, and u of all rows, from the prior given the rows' token counts.
+
+    `rows` and `is_poisson` are those of each token, `lengths` the tokens of each row that are in
+    multinomial groups. Tokens of a Poisson block come first: they bear on the weights.
+    """
+    alpha, n_rows, z = steps.hyper.alpha, len(lengths), np.empty(len(rows), np.int32)
+    own = rows[is_poisson]
+    shape = np.tile(alpha, (n_rows, 1))
+    if len(own) and (_is_general(steps.family) or not has_one_rate(steps.hyper)):
+        tokens = np.bincount(own, minlength=n_rows)
+        drawn = TokenPrior(steps.hyper, int(tokens.max())).draw(tokens, rng)
+        dealt = [rng.permutation(np.repeat(np.arange(len(alpha)), counts)) for counts in drawn]
+        z[is_poisson] = np.concatenate(dealt)
+        shape = shape + drawn
+        is_left = ~is_poisson
+    else:
+        is_left = np.ones(len(rows), bool)
+    weights = rng.standard_gamma(shape) * steps.scale(steps.hyper) + 1e-300
+    totals = weights.sum(axis=1)
+    shares = np.cumsum(weights / totals[:, None], axis=1)
+    beyond = rng.random(is_left.sum())[:, None] > shares[rows[is_left]]
+    z[is_left] = np.minimum(beyond.sum(axis=1), len(alpha) - 1)
+    return z, rng.standard_gamma(lengths) / totals if _is_general(steps.family) else 0 * totals
 
 
 def _harmonic(
@@ -255,7 +303,7 @@ def _harmonic(
         draws=n_steps,
         record=lambda point: steps.log_words(point.state),
     )
-    lengths = _log_lengths(steps.family, steps.hyper, steps)
+    lengths = _log_lengths(steps, blocks[0].csr)
     return steps.constant + lengths + np.log(n_steps) - float(logsumexp(-np.asarray(chain.draws)))
 
 

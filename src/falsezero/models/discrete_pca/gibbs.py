@@ -3,8 +3,8 @@ is sampled side by side without approximation.
 
 `DirectGibbsSteps` draws (l, v) in turn; `RowCollapsedSteps` marginalises l out of each token's draw
 (slide "Gibbs with Rao-Blackwellisation"). Where multinomial groups meet gammas of unequal rates,
-the factor 1 / (sum_k l_k)^L is opened by one more variable a row, u ~ Gamma(L, sum_k l_k): given u
-the l_k are again gammas, of rate beta_k + delta_P + u.
+the factor 1 / (sum_k l_k)^L is opened by one more variable per row, u ~ Gamma(L, sum_k l_k):
+given u the l_k are again gammas, of rate beta_k + delta_P + u.
 """
 
 from __future__ import annotations

@@ -35,6 +35,8 @@ from falsezero.models.discrete_pca.shards import anchored_counts
 
 _TINY = 1e-100
 _START_SWEEPS = 5
+_START_ENTRIES = 2_000_000
+"""Stored cells of a table in files that its components begin from."""
 _TOKENS_PER_CELL = 20
 """Tokens that the start's sampler is given for each stored cell; larger counts are scaled down."""
 
@@ -74,6 +76,16 @@ class Statistics(NamedTuple):
     sum_log: np.ndarray
     sum_mean: np.ndarray
     n_rows: int
+
+
+def _first_rows(blocks: Blocks) -> list[sparse.csr_array]:
+    """Rows from which components begin: all of them, or as many files as are easily held."""
+    found: list[sparse.csr_array] = []
+    for block in blocks:
+        found.append(block.csr)
+        if blocks.in_files and sum(part.nnz for part in found) > _START_ENTRIES:
+            break
+    return found
 
 
 class MeanFieldSteps:
@@ -124,27 +136,28 @@ class MeanFieldSteps:
         return self.read_words(shape.astype(self.dtype), self.hyper), local
 
     def _sampled_start(self, blocks: Blocks, rng: np.random.Generator) -> tuple[Words, list[Rows]]:
-        csr = sparse.csr_array(sparse.vstack([b.csr for b in blocks], format="csr"))
+        csr = sparse.csr_array(sparse.vstack(_first_rows(blocks), format="csr"))
         n_tokens = float(csr.sum(dtype=float))
+        n_rows = csr.shape[0]
+        times = float(blocks.column_counts[0].sum()) / n_tokens if n_rows < blocks.shape[0] else 1.0
         # Every stored cell keeps a token at least, so parts of tokens are rounded up.
         share = min(1.0, _TOKENS_PER_CELL * csr.nnz / n_tokens)
         csr.data = np.ceil(csr.data * share)
-        whole = Blocks.cut(csr, blocks.shape[0])
+        whole = Blocks.cut(csr, n_rows)
         steps = CollapsedSteps(self.family._replace(gamma=False), whole, self.hyper, self.eta)
         begin = Point(*steps.seeded(anchored_counts(csr, len(self.hyper.alpha), rng), rng))
         advance = advancer(steps, whole, map_blocks, rng=rng)
         last = deque(islice(iterate(advance, begin), self.start_sweeps), maxlen=1)
         point, scale = last.pop().point, n_tokens / float(csr.sum(dtype=float))
-        counts = np.zeros((blocks.shape[0], len(self.hyper.alpha)))
+        counts = np.zeros((n_rows, len(self.hyper.alpha)))
         rows, components, tokens = steps.pairs(point.local[0])
         counts[rows, components] = tokens * scale
-        local = [
-            self.start_rows(b, self.hyper)._replace(
-                shape=(self.hyper.alpha + counts[b.rows]).astype(self.dtype)
-            )
-            for b in blocks
-        ]
-        shape = (self.eta + scale * point.state.words).astype(self.dtype)
+        local = [self.start_rows(b, self.hyper) for b in blocks]
+        for i, block in enumerate(blocks):
+            if block.rows.stop <= n_rows:
+                shape = (self.hyper.alpha + counts[block.rows]).astype(self.dtype)
+                local[i] = local[i]._replace(shape=shape)
+        shape = (self.eta + times * scale * point.state.words).astype(self.dtype)
         return self.read_words(shape, self.hyper), local
 
     def start_rows(self, block: Block, hyper: Hyper) -> Rows:
@@ -209,9 +222,9 @@ class MeanFieldSteps:
         new, view, log_z, words = self.row_step(block, local, state, len(state.shape))
         # Priors follow the new rows: from the old ones both would make the same correction, and
         # together overshoot.
-        told = self.read_rows(block, new, state.hyper) if any(self.learn) else view
+        renewed = self.read_rows(block, new, state.hyper) if any(self.learn) else view
         stats = Statistics(
-            words, log_z, view.divergence, told.sum_log, told.sum_mean, block.shape[0]
+            words, log_z, view.divergence, renewed.sum_log, renewed.sum_mean, block.shape[0]
         )
         return new, stats
 

@@ -64,6 +64,16 @@ def per_component(name: str, value: Any, n_components: int) -> np.ndarray:
     return np.broadcast_to(values, (n_components,)).copy()
 
 
+def default_alpha(family: Family, inference: str, n_components: int) -> float:
+    """Prior tokens of a component in a row where nothing else was said.
+
+    A joint mode counts all of alpha, a mean field exp(psi(alpha + c)), about c + alpha - 1/2: "em"
+    wants less of it.
+    """
+    most = 0.1 if inference == "em" else 0.5
+    return 0.5 if family.gamma else min(most, 50.0 / n_components)
+
+
 def learned_priors(model: Any, family: Family) -> tuple[bool, bool]:
     """Whether alpha and beta follow the data."""
     if model.inference == "em":

@@ -29,6 +29,8 @@ from falsezero.models.noisy_or.start import is_needed, random_sources, search_so
 from falsezero.models.noisy_or.steps import (
     FactorisedSteps,
     NoisyOrSteps,
+    RowShares,
+    RowStates,
     Sources,
     TruncatedSteps,
 )
@@ -80,7 +82,7 @@ class NoisyOr(OptimisedModel):
         Threads; the answer does not depend on it.
     random_state : int, Generator, RandomState or None
     verbose : int
-        1 shows a progress bar, 2 a line an iteration.
+        1 shows a progress bar, 2 a line per iteration.
 
     Attributes
     ----------
@@ -99,7 +101,7 @@ class NoisyOr(OptimisedModel):
     objective_, bound_ : float
         Lower bound on the log likelihood of the training table; see also `log_likelihood`.
     history_ : list of dict
-        One row an iteration: objective, seconds, what was done.
+        One row per iteration: objective, seconds, what was done.
     converged_, n_iter_ : bool, int
     n_features_in_, feature_names_in_ : int, array
 
@@ -122,6 +124,8 @@ class NoisyOr(OptimisedModel):
         sparse=True,
         distributed=True,
     )
+    leak_: np.ndarray
+    priors_: np.ndarray
     _parameter_constraints = {
         **OptimisedModel._parameter_constraints,
         "inference": [StrOptions({"truncated", "factorised"})],
@@ -197,7 +201,7 @@ class NoisyOr(OptimisedModel):
         self.active_ = is_needed(self.row_weights_, self.components_, self.n_rows_)
         self.bound_ = fit.objective
 
-    def _weights(self, local: Any) -> np.ndarray:
+    def _weights(self, local: RowStates | RowShares) -> np.ndarray:
         return local.posterior
 
     @property
@@ -208,7 +212,8 @@ class NoisyOr(OptimisedModel):
         for sources that are independent a posteriori; for others it is a plug-in.
         """
         leak = np.minimum(self.leak_.astype(float), 1 - 1e-16)
-        return -np.log1p(-leak).astype(self.leak_.dtype)
+        offset: np.ndarray = -np.log1p(-leak)
+        return offset.astype(self.leak_.dtype)
 
     # -- what is particular to binary sources ---------------------------------------------------
 
@@ -230,11 +235,12 @@ class NoisyOr(OptimisedModel):
     def predict(self, X: Any) -> np.ndarray:
         """Each row's on/off code as one whole number; the first source is its lowest binary digit.
 
-        Rows with equal numbers have the same sources on; `codes` has one column a source.
+        Rows with equal numbers have the same sources on; `codes` has one column per source.
         """
         codes = np.asarray(self.codes(X), dtype=int)
         places = [2**k for k in range(codes.shape[1])]
-        return codes @ np.array(places, dtype=int if len(places) < 63 else object)
+        numbers: np.ndarray = codes @ np.array(places, dtype=int if len(places) < 63 else object)
+        return numbers
 
     def coding_error(self, X: Any) -> float:
         """Share of observed cells that differ when rows are drawn from their codes (section 4.4).
@@ -251,8 +257,10 @@ class NoisyOr(OptimisedModel):
     def score_samples(self, X: Any) -> np.ndarray:
         """Lower bound on the log likelihood of each row; cells not observed are left out."""
         blocks = self._blocks(X, reset=False)
+        bounds: np.ndarray = np.concatenate([part.bound for part in self._settled(blocks)])
         # A bound on a probability is never above one; rounding may put it there.
-        return np.minimum(np.concatenate([part.bound for part in self._settled(blocks)]), 0)
+        np.minimum(bounds, 0, out=bounds)
+        return bounds
 
     def log_likelihood(
         self, X: Any, method: str = "auto", n_draws: int = 1000, random_state: Any = None
@@ -304,7 +312,7 @@ class NoisyOr(OptimisedModel):
         return np.shape(self.leak_) == (n_columns,) and np.shape(self.priors_) == (n_sources,)
 
     def communities(self, n: int = 8) -> Tidy:
-        """The strongest members of each active source with its prior: one row a member."""
+        """The strongest members of each active source with its prior: one row per member."""
         check_is_fitted(self)
         n = checked_count(n, "n")
         names = getattr(self, "feature_names_in_", np.arange(self.n_features_in_))

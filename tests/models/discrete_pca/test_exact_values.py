@@ -1,0 +1,170 @@
+"""Formulas of Discrete PCA, worked out on small tables."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from scipy import sparse, stats
+from scipy.special import gammaln, psi
+from tests.models.discrete_pca.common import GROUPS, WITH_POISSON, family_of
+
+from falsezero.inference.contract import Point
+from falsezero.models.discrete_pca.discrete_pca import DiscretePCA
+from falsezero.models.discrete_pca.family import (
+    Hyper,
+    dirichlet_alpha,
+    gamma_rate,
+    gamma_shape,
+    gamma_shape_at,
+    polya_alpha,
+    read_family,
+)
+from falsezero.models.discrete_pca.lengths import TokenPrior, has_one_rate, log_length
+from falsezero.models.discrete_pca.posterior import Posterior
+from falsezero.models.discrete_pca.row_likelihood import log_given, row_constants
+from falsezero.models.discrete_pca.settings import check_counts, default_alpha, per_component
+
+COUNTS = sparse.csr_array(np.array([[2.0, 0, 1, 3], [0, 4, 0, 0]]))
+
+
+def test_families_know_their_groups():
+    general = read_family("gamma-multinomial", WITH_POISSON, 4)
+    assert general.names == ("b", "poisson")
+    assert general.groups.tolist() == [1, 1, 0, 0]
+    assert general.poisson.tolist() == [True, True, False, False]
+    assert general.delta == 1
+    assert general.sizes.tolist() == [2, 2]
+    assert general.lengths(COUNTS).tolist() == [4, 0]
+    whole = COUNTS.toarray()
+    expected = -gammaln(whole + 1).sum() + gammaln(4 + 1) + gammaln(0 + 1)
+    assert general.constant(COUNTS) == pytest.approx(expected)
+    both = read_family("dirichlet-multinomial", GROUPS, 4)
+    expected = -gammaln(whole + 1).sum() + gammaln([3, 5, 5, 1]).sum()
+    assert both.constant(COUNTS) == pytest.approx(expected)
+    assert both.delta == 0
+    table = np.arange(1.0, 9).reshape(4, 2)
+    np.testing.assert_allclose(both.group_sums(table), [[4, 6], [12, 14]])
+    np.testing.assert_allclose(both.normalise(table)[2], [5 / 12, 6 / 14])
+    alone = read_family("gamma-poisson", None, 4)
+    np.testing.assert_allclose(alone.group_sums(table), [[16, 20]])
+    assert alone.lengths(COUNTS).tolist() == [0, 0]
+
+
+def test_constants_by_row_add_up_to_that_of_the_table():
+    for name in ("dirichlet", "dirichlet in groups", "gamma-poisson", "gamma, poisson block"):
+        family = family_of(name)
+        assert row_constants(family, COUNTS).sum() == pytest.approx(family.constant(COUNTS))
+
+
+@pytest.mark.parametrize("name", ["dirichlet", "gamma-poisson", "gamma, poisson block"])
+def test_the_likelihood_given_weights_is_that_of_scipy(name):
+    family = family_of(name)
+    theta = family.normalise(np.random.default_rng(0).random((4, 2)) + 0.1)
+    weights = np.array([[0.7, 1.9], [2.0, 0.4]])
+    if not family.gamma:
+        weights /= weights.sum(axis=1, keepdims=True)
+    known = SimpleNamespace(family=family, components=theta.T)
+    expected = []
+    for row, own in zip(COUNTS.toarray(), weights, strict=True):
+        mean, total = theta @ own, own.sum()
+        log_p = stats.poisson.logpmf(row, mean)[family.poisson].sum()
+        for g in range(len(family.names)):
+            inside = (family.groups == g) & ~family.poisson
+            if inside.any():
+                part = row[inside]
+                log_p += stats.multinomial.logpmf(part, part.sum(), mean[inside] / total)
+        expected.append(log_p)
+    np.testing.assert_allclose(log_given(known, COUNTS, weights), expected, rtol=1e-10)
+
+
+def test_lengths_are_sums_of_negative_binomials():
+    hyper = Hyper(np.array([0.7, 1.6]), np.array([0.4, 2.0]))
+    p = [stats.nbinom(a, b / (1 + b)) for a, b in zip(*hyper, strict=True)]
+    exact = [sum(p[0].pmf(i) * p[1].pmf(n - i) for i in range(n + 1)) for n in range(6)]
+    np.testing.assert_allclose(np.exp(log_length(hyper, np.arange(6.0))), exact, rtol=1e-10)
+    half = log_length(hyper, np.array([2.5]))
+    assert half[0] == pytest.approx(np.log(exact[2] * exact[3]) / 2)
+    equal = Hyper(np.array([0.7, 1.6]), np.array([0.4, 0.4]))
+    whole = stats.nbinom(2.3, 0.4 / 1.4).logpmf(np.arange(6))
+    np.testing.assert_allclose(log_length(equal, np.arange(6.0)), whole, rtol=1e-10)
+    assert has_one_rate(equal)
+    assert not has_one_rate(hyper)
+    drawn = TokenPrior(hyper, 3).draw(np.full(4000, 3), np.random.default_rng(0))
+    assert (drawn.sum(axis=1) == 3).all()
+    share = np.array([p[0].pmf(i) * p[1].pmf(3 - i) for i in range(4)])
+    found = np.bincount(drawn[:, 0], minlength=4) / 4000
+    np.testing.assert_allclose(found, share / share.sum(), atol=0.03)
+
+
+def test_priors_solve_their_equations():
+    mean_log = np.array([-1.2, -0.9])
+    alpha = dirichlet_alpha(np.ones(2), mean_log, 2000)
+    np.testing.assert_allclose(psi(alpha) - psi(alpha.sum()), mean_log, atol=1e-6)
+    shape = gamma_shape(np.array([2.0]), np.array([0.3]))
+    np.testing.assert_allclose(np.log(shape) - psi(shape), np.log(2.0) - 0.3, atol=1e-8)
+    shape = gamma_shape_at(np.array([3.0]), np.array([0.3]))
+    np.testing.assert_allclose(psi(shape) - np.log(3.0), 0.3, atol=1e-8)
+    np.testing.assert_allclose(gamma_rate(np.array([2.0, 1.0]), np.array([4.0, 0.0])), [0.5, 1e8])
+    components, counts = np.array([0, 0, 1]), np.array([2.0, 5.0, 3.0])
+    start = np.array([0.5, 1.5])
+    rise = [psi(2.5) - psi(0.5) + psi(5.5) - psi(0.5), psi(4.5) - psi(1.5)]
+    found = polya_alpha(start, components, counts, lambda a: 2.0, sweeps=1)
+    np.testing.assert_allclose(found, start * rise / 2)
+
+
+def test_default_priors():
+    plain, gamma = read_family("dirichlet-multinomial", None, 3), family_of("gamma-poisson")
+    assert default_alpha(plain, "em", 10) == 0.1
+    assert default_alpha(plain, "em", 1000) == 0.05
+    assert default_alpha(plain, "mean_field", 10) == default_alpha(plain, "gibbs", 10) == 0.5
+    assert default_alpha(plain, "mean_field", 200) == 0.25
+    assert default_alpha(gamma, "em", 10) == 0.5
+    assert per_component("alpha", 2, 3).tolist() == [2, 2, 2]
+    with pytest.raises(ValueError, match="one positive number"):
+        per_component("alpha", [1.0, 0.0], 2)
+    counts = np.array([[3.0, 1], [0, 4]])
+    model = DiscretePCA(2, family="gamma-poisson", alpha=[0.5, 1.5], max_iter=2)
+    blocks = model._blocks(counts, reset=True)
+    hyper = model._priors(model._family(2), blocks)
+    np.testing.assert_allclose(hyper.beta, 2.0 / 4.0)
+    assert DiscretePCA.from_components(np.eye(2)).alpha_.tolist() == [0.1, 0.1]
+
+
+def test_counts_beyond_what_samplers_hold_are_refused():
+    check_counts(np.array([0.5]), "M", None)
+    check_counts(np.array([10.0**9]), "M", "collapsed_gibbs")
+    with pytest.raises(ValueError, match="takes at most"):
+        check_counts(np.array([10.0**9, 1.0]), "M", "collapsed_gibbs")
+    check_counts(np.array([2.0**53]), "M", "gibbs")
+    with pytest.raises(ValueError, match="at most 2\\^53"):
+        check_counts(np.array([2.0**53, 2.0]), "M", "gibbs")
+    with pytest.raises(ValueError, match="whole counts"):
+        check_counts(np.array([0.5]), "M", "gibbs")
+
+
+def test_draws_are_averaged_and_traced():
+    weights = iter([np.array([[1.0, 3.0], [2.0, 2.0]]), np.array([[3.0, 1.0], [4.0, 0.0]])])
+    thetas = iter([np.array([[0.2], [0.8]]), np.array([[0.6], [0.4]])])
+
+    def add_components(state, total):
+        return next(thetas) + (0 if total is None else total)
+
+    hyper = Hyper(np.ones(2), np.ones(2))
+    steps = SimpleNamespace(
+        hyper=None, row_weights=lambda local, state: next(weights), add_components=add_components
+    )
+    posterior = Posterior(steps)
+    for _ in range(2):
+        posterior.add(Point(SimpleNamespace(hyper=hyper), []))
+    assert posterior.n_draws == 2
+    assert posterior.hyper is hyper
+    np.testing.assert_allclose(posterior.components, [[0.4], [0.6]])
+    np.testing.assert_allclose(posterior.row_weights, [[2, 2], [3, 1]])
+    rows = [("warm-up", -9.0), ("draw", -5.0), ("thinned", -4.0), ("draw", -3.0)]
+    history = [{"what": what, "objective": value} for what, value in rows]
+    trace = posterior.trace(history)
+    assert trace["log_joint"].tolist() == [-5, -3]
+    concentration = [(0.0625 + 0.5625 + 0.5) / 2, (0.5625 + 0.0625 + 1) / 2]
+    np.testing.assert_allclose(trace["concentration"], concentration)
+    np.testing.assert_allclose(trace["share"], [[0.625, 0.375], [0.875, 0.125]])
+    assert posterior.trace(history[:1])["log_joint"].tolist() == [-9]
