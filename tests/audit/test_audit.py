@@ -145,6 +145,22 @@ def test_checked_zeros_are_not_listed():
     assert first not in set(cells(left.zeros))
 
 
+def test_checked_zeros_hold_nothing():
+    table, _ = blocks_table(60, 12)
+    p, X = np.full(table.shape, 0.7), table.to_numpy()
+    zero, one = (tuple(np.argwhere(value == X)[0]) for value in (0, 1))
+    sure = np.zeros(X.shape, bool)
+    sure[zero] = sure[one] = True
+    plain = fz.audit(table, probabilities=p, loss=0.2)
+    known = fz.audit(table, probabilities=p, loss=0.2, certain=sure)
+    for name in ("present", "again"):
+        before, after = (np.asarray(getattr(audit, name)) for audit in (plain, known))
+        assert before[zero] > 0.1
+        assert after[zero] == 0
+        assert after[one] == before[one]
+        assert (after != before).sum() == 1
+
+
 def test_probabilities_cannot_be_tested():
     table, _ = blocks_table(60, 12)
     audit = fz.audit(table, probabilities=np.full(table.shape, 0.7))
@@ -213,6 +229,8 @@ def test_tables_that_cannot_be_audited(given, message):
         ({"detection": np.zeros(60)}, "above 0"),
         ({"detection": {"site 99": 0.5}}, "site 99"),
         ({"certain": [("site 0", "genus 99")]}, "genus 99"),
+        ({"certain": [("site 0",)]}, "certain= needs a list of"),
+        ({"certain": 7}, "certain= needs a list of"),
     ],
 )
 def test_statements_that_make_no_sense(options, message):

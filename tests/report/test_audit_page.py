@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import re
+from importlib import resources
 
 import matplotlib as mpl
 import numpy as np
@@ -11,6 +12,7 @@ import pytest
 
 import falsezero as fz
 from falsezero.explorer.policy import content_security_policy
+from falsezero.plot._canvas import SURPRISING_ONE, SURPRISING_ZERO
 from falsezero.report.elements import Column, data_table, probability
 
 mpl.use("Agg")
@@ -104,3 +106,31 @@ def test_the_page_of_repeated_looks_speaks_of_looks(tmp_path) -> None:
     assert "Detection was measured by looking repeatedly" in text
     assert "handed in" not in text
     assert "The trial hides finds" not in text
+
+
+def test_groups_of_rows_are_told_apart(audit, tmp_path) -> None:
+    groups = ["left" if i % 2 else "right" for i in range(len(audit.table))]
+    text = audit.to_html(tmp_path / "audit.html", groups=groups).read_text()
+    assert "<h3>Groups of rows</h3>" in text
+    table = text.split("<h3>Groups of rows</h3>")[1].split("</table>")[0]
+    assert table.count("<tr>") == 3
+    surprising = [int(n) for n in re.findall(r'<td class="number">(\d+)</td></tr>', table)]
+    assert sum(surprising) == int(audit.rows["surprising"].sum())
+
+
+def test_all_pages_and_plots_speak_one_language_of_colours() -> None:
+    def rgb(file: str, name: str) -> tuple[int, ...]:
+        package, _, leaf = file.partition("/")
+        text = resources.files(f"falsezero.{package}").joinpath(leaf).read_text("utf-8")
+        value = re.search(rf"--{name}: ([^;]+);", text)[1]
+        found = mpl.colors.to_rgb(value) if value.startswith("#") else None
+        parts = re.findall(r"\d+", value) if found is None else [round(255 * x) for x in found]
+        return tuple(map(int, parts))
+
+    plotted = [
+        tuple(round(255 * x) for x in mpl.colors.to_rgb(colour))
+        for colour in (SURPRISING_ZERO, SURPRISING_ONE)
+    ]
+    pages = [rgb("report/page.css", name) for name in ("zero-bar", "one")]
+    explorer = [rgb("explorer/explorer.css", name) for name in ("missed", "extra")]
+    assert plotted == pages == explorer

@@ -98,18 +98,22 @@ class Audit:
         if self.detection is None:
             return None
         detection = self.detection
-        return Probabilities(
-            self.table,
-            lambda rows: present_given_zero(
-                self.expected.of_rows(rows), detection.of_rows(rows), detection.most
-            ),
-        )
+
+        def present(rows: np.ndarray) -> np.ndarray:
+            p = self.expected.of_rows(rows)
+            there = present_given_zero(p, detection.of_rows(rows), detection.most)
+            return self._unless_checked(there, rows)
+
+        return Probabilities(self.table, present)
 
     @cached_property
     def again(self) -> Probabilities | None:
         """For every zero, the probability of a one at the next look; None if nothing tells."""
         if self.calibration is not None:
-            return Probabilities(self.table, self.calibration.of_rows)
+            learnt = self.calibration
+            return Probabilities(
+                self.table, lambda rows: self._unless_checked(learnt.of_rows(rows), rows)
+            )
         if self.detection is None:
             return None
         present, detection = self.present, self.detection
@@ -117,6 +121,13 @@ class Audit:
         return Probabilities(
             self.table, lambda rows: present.of_rows(rows) * detection.of_rows(rows)
         )
+
+    def _unless_checked(self, p: np.ndarray, rows: np.ndarray) -> np.ndarray:
+        """The same, and nothing where the user is certain of a zero."""
+        if self.certain is None:
+            return p
+        checked = self.certain[rows].toarray() & (self.table.values[rows].toarray() == 0)
+        return np.where(checked, 0.0, p)
 
     @property
     def order(self) -> Probabilities:
@@ -310,17 +321,20 @@ class Audit:
 
         return AuditedTableDisplay.from_audit(self, ax=ax)
 
-    def to_html(self, path: Any, *, title: str | None = None) -> Any:
+    def to_html(self, path: Any, *, title: str | None = None, groups: Any = None) -> Any:
         """Write the audit as one self-contained page; returns the path of the file.
 
         Parameters
         ----------
         path : path of the HTML file to write
         title : str, optional
+        groups : sequence, dict, Series or path, optional
+            A group for each row, such as its age, party or cell type: one value a row, or values by
+            row label.
         """
         from falsezero.report.audit_page import write_audit_page
 
-        return write_audit_page(self, path, title=title)
+        return write_audit_page(self, path, title=title, groups=groups)
 
     # -- after calibration ----------------------------------------------------------------------
 

@@ -7,15 +7,15 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from scipy.special import expit
 
 from falsezero.audit.audit import Audit
+from falsezero.audit.column_map import ColumnMap, fit_column_map
 from falsezero.audit.probabilities import Probabilities
 from falsezero.data.errors import DataError, suggest
 from falsezero.data.read import as_table
 from falsezero.data.table import Table
 from falsezero.data.tidy import Tidy
-from falsezero.models.average.stacking import clipped_logit, fit_logistic
+from falsezero.models.average.stacking import clipped_logit
 
 __all__ = ["Calibration", "calibrate", "calibration_error", "reliability"]
 
@@ -26,11 +26,12 @@ _FEWEST_FOUND = 10
 
 @dataclass(frozen=True, eq=False)
 class Calibration:
-    """What revisits taught: logit again = a + b logit(expected) + c logit(rate of the column).
+    """What revisits taught: logit again = level + slope logit(expected) + effect of the column.
 
     Attributes
     ----------
-    coefficients : array (a, b, c)
+    learnt : ColumnMap
+        Level, slope and effects.
     revisited : array of bool
         Rows of the audited table that were looked at again.
     cells : sparse array
@@ -44,8 +45,7 @@ class Calibration:
     """
 
     expected: Probabilities
-    column_odds: np.ndarray
-    coefficients: np.ndarray
+    learnt: ColumnMap
     revisited: np.ndarray
     cells: sparse.csr_array
     score: np.ndarray
@@ -55,10 +55,7 @@ class Calibration:
 
     def of_rows(self, rows: np.ndarray) -> np.ndarray:
         """Calibrated probabilities of every cell of some rows."""
-        a, b, c = self.coefficients
-        return np.asarray(
-            expit(a + b * clipped_logit(self.expected.of_rows(rows)) + c * self.column_odds)
-        )
+        return self.learnt(clipped_logit(self.expected.of_rows(rows)), np.s_[:])
 
     @property
     def reliability(self) -> Tidy:
@@ -79,8 +76,10 @@ def calibrate(audit: Audit, *, revisits: Any) -> Audit:
     """Calibrate an audit by rows that were looked at again.
 
     The logit of `again`, the probability of a one at the next look at a zero, is modelled as linear
-    in the logits of `expected` and of the column's rate. Rows, not cells, are set aside for
-    validation: cells of a row have much in common.
+    in the logit of `expected`, with an effect for each column: some things are found more easily at
+    a second look than others. The slope is held near 1 and the effects near 0, the more so the
+    fewer revisits there are. Rows, not cells, are set aside for validation: cells of a row have
+    much in common.
 
     Parameters
     ----------
@@ -111,17 +110,15 @@ def calibrate(audit: Audit, *, revisits: Any) -> Audit:
             f"{int(hit.sum())} ones; calibration needs at least {_FEWEST_ROWS} rows and "
             f"{_FEWEST_FOUND} new ones."
         )
-    column_odds = clipped_logit(_column_rates(audit.table))
-    design = np.column_stack([_expected_odds(audit, rows, columns), column_odds[columns]])
-    score = _cross_validated(design, hit, rows)
-    intercept, slopes = fit_logistic(design, hit, np.ones(len(hit)), 1.0)
+    odds = _expected_odds(audit, rows, columns)
+    n_columns = audit.table.shape[1]
+    score = _cross_validated(odds, hit, rows, columns, n_columns)
     revisited = np.zeros(audit.table.shape[0], bool)
     revisited[rows] = True
     looked = sparse.csr_array((np.ones(len(rows), bool), (rows, columns)), shape=audit.table.shape)
     learnt = Calibration(
         audit.expected,
-        column_odds,
-        np.r_[intercept, slopes],
+        fit_column_map(odds, hit, columns, n_columns),
         revisited,
         looked,
         score,
@@ -167,23 +164,17 @@ def _expected_odds(audit: Audit, rows: np.ndarray, columns: np.ndarray) -> np.nd
     return clipped_logit(audit.expected.of_rows(distinct)[at, columns])
 
 
-def _column_rates(table: Table) -> np.ndarray:
-    ones = np.bincount(table.values.indices, table.values.data == 1, table.shape[1])
-    missing = np.bincount(table.values.indices, np.isnan(table.values.data), table.shape[1])
-    return np.asarray((ones + 0.5) / (table.shape[0] - missing + 1))
-
-
-def _cross_validated(design: np.ndarray, hit: np.ndarray, rows: np.ndarray) -> np.ndarray:
+def _cross_validated(
+    odds: np.ndarray, hit: np.ndarray, rows: np.ndarray, columns: np.ndarray, n_columns: int
+) -> np.ndarray:
     """Probabilities of each zero by a map learnt in other rows."""
     distinct, at = np.unique(rows, return_inverse=True)
     fold = np.random.default_rng(0).permutation(len(distinct))[at] % _FOLDS
     score = np.empty(len(hit))
     for i in range(_FOLDS):
         inside = fold == i
-        intercept, slopes = fit_logistic(
-            design[~inside], hit[~inside], np.ones((~inside).sum()), 1.0
-        )
-        score[inside] = expit(intercept + design[inside] @ slopes)
+        learnt = fit_column_map(odds[~inside], hit[~inside], columns[~inside], n_columns)
+        score[inside] = learnt(odds[inside], columns[inside])
     return score
 
 

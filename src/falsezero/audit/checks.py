@@ -68,7 +68,7 @@ def checked_cells(certain: Any, table: Table) -> Any:
     elif isinstance(certain, np.ndarray) and certain.ndim == 2 and certain.dtype == bool:
         mask = sparse.csr_array(certain)
     else:
-        pairs = [(table.row(row), table.column(column)) for row, column in certain]
+        pairs = [(table.row(row), table.column(column)) for row, column in _pairs(certain)]
         at = tuple(np.array(pairs, dtype=int).reshape(-1, 2).T)
         mask = sparse.csr_array((np.ones(len(pairs), bool), at), shape=table.shape)
     if mask.shape != table.shape:
@@ -77,3 +77,13 @@ def checked_cells(certain: Any, table: Table) -> Any:
             "that shape or a list of (row, column) pairs."
         )
     return sparse.csr_array(mask)
+
+
+def _pairs(certain: Any) -> list[tuple[Any, Any]]:
+    try:
+        return [(row, column) for row, column in certain]
+    except (TypeError, ValueError):
+        raise DataError(
+            "certain= needs a list of (row, column) pairs or a mask of the table's shape, not a "
+            f"{type(certain).__name__} of something else."
+        ) from None

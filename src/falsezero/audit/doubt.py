@@ -119,7 +119,8 @@ def row_detection(found: np.ndarray, rates: np.ndarray, most: np.ndarray) -> Det
 def _is_for(detection: Any, labels: np.ndarray, others: np.ndarray) -> bool:
     """Whether rates belong to the axis with these labels rather than to the other."""
     if isinstance(detection, Mapping):
-        return all(key in set(labels.tolist()) for key in detection)
+        names = {str(label) for label in labels.tolist()}
+        return all(str(key) in names for key in detection)
     size = np.size(detection)
     if len(labels) == len(others) == size:
         raise DataError(

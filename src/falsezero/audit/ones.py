@@ -49,4 +49,4 @@ def expected_of_ones(model: StackedAverage, table: Table) -> tuple[Any, Any, np.
 
 def _is_blind(member: Any) -> bool:
     """Whether no estimator of a member lets a cell speak for itself."""
-    return member.name != "Margins" and all(isinstance(e, CellScorer) for e in member.estimators)
+    return all(isinstance(e, CellScorer) and e.judges_without_itself for e in member.estimators)

@@ -54,7 +54,10 @@ def audit(
         labels), or ``{"rows": ..., "columns": ...}`` for both. They order the zeros, too; rates
         that are far off order them worse than none.
     certain : list of (row, column), or mask, optional
-        Cells that are beyond doubt: zeros that were checked, ones that are sure.
+        Cells that are beyond doubt: zeros that were checked, ones that are sure. They leave the
+        lists, and `again` and `present` of such a zero are 0. `expected` stays as it is: it speaks
+        of one ordinary look, and a closer look at one cell says nothing of that. Where many cells
+        were looked at again, `calibrate` or repeated looks learn from it.
     false_alarms : bool, default=False
         Whether repeated looks may record what is not there.
     random_state : int, Generator, RandomState or None

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from falsezero.audit import Audit
+from falsezero.data.groups import RowGroups, row_groups
 from falsezero.data.output import check_target, write_text
 from falsezero.data.tidy import Tidy
 from falsezero.plot import AuditedTableDisplay, TrialDisplay
@@ -56,14 +57,16 @@ _LIMIT_OF_TRIAL = (
 )
 
 
-def write_audit_page(audit: Audit, path: Any, *, title: str | None = None) -> Path:
+def write_audit_page(
+    audit: Audit, path: Any, *, title: str | None = None, groups: Any = None
+) -> Path:
     """Write an audit as one self-contained page; see `Audit.to_html`."""
     target = check_target(path)
     title = title or page_title(audit)
     nav = "".join(f'<a href="#{name}">{text}</a>' for name, text in _SECTIONS.items())
     body = (
         f"<main>\n<h1>{html.escape(title)}</h1>\n{subtitle(audit)}\n"
-        f'<nav aria-label="Sections">{nav}</nav>\n{audit_sections(audit)}\n</main>'
+        f'<nav aria-label="Sections">{nav}</nav>\n{audit_sections(audit, groups=groups)}\n</main>'
     )
     write_text(target, document(title, body))
     return target
@@ -74,9 +77,11 @@ def page_title(audit: Audit) -> str:
     return f"Which zeros are real? {audit.table.name or ''}".strip()
 
 
-def audit_sections(audit: Audit, *, inside: str = "") -> str:
+def audit_sections(audit: Audit, *, inside: str = "", groups: Any = None) -> str:
     """Sections of a page: answer, zeros, table, trial, rows and columns, ones, `inside`, basis."""
-    parts = [_answer(audit), _zeros(audit), _map(audit), _trial(audit), _sides(audit)]
+    parts = [_answer(audit), _zeros(audit), _map(audit, groups), _trial(audit), _sides(audit)]
+    if groups is not None:
+        parts.append(_groups(audit, row_groups(groups, audit.table.rows)))
     return "\n".join([*parts, _ones(audit), inside, _basis(audit)])
 
 
@@ -84,10 +89,10 @@ def subtitle(audit: Audit) -> str:
     """The size of the table, in one line."""
     table = audit.table
     rows, columns = table.shape
-    said = f"{rows:,} rows × {columns:,} columns, {table.n_ones:,} ones"
+    text = f"{rows:,} rows × {columns:,} columns, {table.n_ones:,} ones"
     if table.n_missing:
-        said += f", {table.n_missing:,} cells not observed"
-    return f'<p class="subtitle">{html.escape(said)}</p>'
+        text += f", {table.n_missing:,} cells not observed"
+    return f'<p class="subtitle">{html.escape(text)}</p>'
 
 
 def _answer(audit: Audit) -> str:
@@ -115,13 +120,13 @@ def _zeros(audit: Audit) -> str:
 
 def _legend(found: Tidy, n_shown: int) -> str:
     """What the columns of the list mean."""
-    said = "Best first" if n_shown == len(found) else f"The first {n_shown} of {len(found):,}"
-    said += ". Expected: how often a look at a cell like this one records a one."
+    text = "Best first" if n_shown == len(found) else f"The first {n_shown} of {len(found):,}"
+    text += ". Expected: how often a look at a cell like this one records a one."
     if "again" in found.columns:
-        said += " Again: the probability of a one if this very cell is looked at again."
+        text += " Again: the probability of a one if this very cell is looked at again."
     if "present" in found.columns:
-        said += " Present: the probability that it is really there."
-    return said + " Why: what speaks for a one."
+        text += " Present: the probability that it is really there."
+    return text + " Why: what speaks for a one."
 
 
 def _tools(identifier: str, n_shown: int, found: Tidy) -> str:
@@ -136,8 +141,8 @@ def _tools(identifier: str, n_shown: int, found: Tidy) -> str:
     )
 
 
-def _map(audit: Audit) -> str:
-    display = AuditedTableDisplay.from_audit(audit)
+def _map(audit: Audit, groups: Any) -> str:
+    display = AuditedTableDisplay.from_audit(audit, groups=groups)
     part = (
         " Of this large table, some rows and the most frequent columns." if display.is_part else ""
     )
@@ -154,7 +159,7 @@ def _trial(audit: Audit) -> str:
     trial = audit.trial
     if trial is None:
         return f"{heading}<p>{inline(audit.why_untested)}</p>"
-    said = (
+    text = (
         "A tenth of the ones was turned into zeros, every method was fitted to what was left, and "
         "the zeros were put in order. Average precision is 1 where all hidden finds come first; "
         f"a method that guesses has about {trial.chance_precision:.2g}."
@@ -163,7 +168,7 @@ def _trial(audit: Audit) -> str:
         "Average precision of each method when every one is as likely to be hidden; blue is the "
         "average of all methods that this page uses. Popularity is how common each column is."
     )
-    return f"{heading}<p>{inline(said)}</p>{figure(TrialDisplay.from_trial(trial), caption)}"
+    return f"{heading}<p>{inline(text)}</p>{figure(TrialDisplay.from_trial(trial), caption)}"
 
 
 def _sides(audit: Audit) -> str:
@@ -175,14 +180,30 @@ def _sides(audit: Audit) -> str:
     ):
         order = np.lexsort((-table["expected"], -table["surprising"]))[:_A_SIDE]
         halves.append(f"<div><h3>{title}</h3>{_side(table.take(order), label)}</div>")
-    said = (
+    text = (
         "Missing is the number of ones expected among the zeros: what one more look at cells like "
         "these would record."
     )
     return (
-        f'<h2 id="sides">Rows and columns</h2><p>{said}</p>'
+        f'<h2 id="sides">Rows and columns</h2><p>{text}</p>'
         f'<div class="columns">{"".join(halves)}</div>'
     )
+
+
+def _groups(audit: Audit, groups: RowGroups) -> str:
+    """Groups of rows: what was found in them, and what is missing."""
+    sizes, rows = groups.sizes, audit.rows
+    found, missing, surprising = (
+        groups.totals(rows[name]) for name in ("found", "expected", "surprising")
+    )
+    columns = [
+        Column("Group", groups.names),
+        Column("Rows", [f"{n:,}" for n in sizes], "number"),
+        Column("Found a row", [f"{x:.1f}" for x in found / sizes], "number"),
+        Column("Missing a row", [f"{x:.1f}" for x in missing / sizes], "number"),
+        Column("Surprising", [f"{int(n):,}" for n in surprising], "number"),
+    ]
+    return f"<h3>Groups of rows</h3>{data_table(columns)}"
 
 
 def _side(table: Tidy, label: str) -> str:
@@ -208,23 +229,23 @@ def _ones(audit: Audit) -> str:
     columns = [Column("Row", shown["row"]), Column("Column", shown["column"])]
     columns.append(Column("Expected", shown["expected"], "probability"))
     columns.append(Column("Share of ones in its column", shown["rate"], "probability"))
-    said = (
+    text = (
         f"{len(found):,} ones were expected less than a tenth as often as others in their column; "
         "the strangest first. Most are rare finds and true; some may be mistakes of recording."
     )
-    return f"<h2>Surprising ones</h2><p>{said}</p>{data_table(columns)}"
+    return f"<h2>Surprising ones</h2><p>{text}</p>{data_table(columns)}"
 
 
 def _basis(audit: Audit) -> str:
-    said = list(_ASSUMPTIONS)
+    points = list(_ASSUMPTIONS)
     if audit.trial is not None:
-        said.append(_LIMIT_OF_TRIAL)
+        points.append(_LIMIT_OF_TRIAL)
     if audit.detection is not None:
-        said.append(f"`again` and `present` rest on {audit.detection.source}.")
+        points.append(f"`again` and `present` rest on {audit.detection.source}.")
     elif audit.calibration is None:
-        said.append(
+        points.append(
             "To turn surprise into a probability, state a loss rate (`loss=0.2`), give detection "
             "rates (`detection=`), look again at some rows (`fz.calibrate`), or hand over repeated "
             "looks (`look=` in `fz.read`)."
         )
-    return f'<h2 id="basis">What this rests on</h2>{bullet_list(said)}'
+    return f'<h2 id="basis">What this rests on</h2>{bullet_list(points)}'

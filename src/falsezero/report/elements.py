@@ -50,12 +50,12 @@ def inline(text: str) -> str:
 
 
 def paragraphs(lines: Iterable[str]) -> str:
-    """One paragraph a line."""
+    """One paragraph per line."""
     return "".join(f"<p>{inline(line)}</p>" for line in lines)
 
 
 def bullet_list(lines: Iterable[str]) -> str:
-    """One bullet a line."""
+    """One bullet per line."""
     return "<ul>" + "".join(f"<li>{inline(line)}</li>" for line in lines) + "</ul>"
 
 
@@ -71,17 +71,23 @@ def probability(value: float) -> str:
 
 
 def data_table(columns: Sequence[Column], identifier: str = "") -> str:
-    """A table that scrolls sideways on a narrow screen, and within itself where it is long."""
+    """A table that scrolls within itself where it is long.
+
+    On a narrow screen its lines become blocks if it has bars or reasons, which would not fit side
+    by side; other tables scroll sideways.
+    """
     head = "".join(
         f'<th scope="col"{_class(column.kind)}>{html.escape(column.name)}</th>'
         for column in columns
     )
     lines = zip(*[column.values for column in columns], strict=True)
     body = "".join(
-        "<tr>" + "".join(_cell(v, c.kind) for v, c in zip(line, columns, strict=True)) + "</tr>"
+        "<tr>" + "".join(_cell(v, c) for v, c in zip(line, columns, strict=True)) + "</tr>"
         for line in lines
     )
     named = f' id="{identifier}"' if identifier else ""
+    wide = any(column.kind in ("probability", "why") for column in columns)
+    named += ' class="stacked"' if wide else ""
     table = f"<table{named}><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
     frame = "scroll long" if len(columns[0].values) > _LONG else "scroll"
     return f'<div class="{frame}" tabindex="0">{table}</div>'
@@ -91,11 +97,12 @@ def _class(kind: str) -> str:
     return f' class="{kind}"' if kind in ("number", "why") else ""
 
 
-def _cell(value: Any, kind: str) -> str:
-    if kind == "probability":
+def _cell(value: Any, column: Column) -> str:
+    if column.kind == "probability":
         meter = f'<meter min="0" max="1" value="{float(value):.3f}"></meter>'
-        return f'<td class="bar">{meter}{html.escape(probability(float(value)))}</td>'
-    return f"<td{_class(kind)}>{html.escape(str(value))}</td>"
+        name, number = html.escape(column.name), html.escape(probability(float(value)))
+        return f'<td class="bar" data-label="{name}">{meter}{number}</td>'
+    return f"<td{_class(column.kind)}>{html.escape(str(value))}</td>"
 
 
 def download_link(text: str, file_name: str, content: str) -> str:

@@ -11,6 +11,7 @@ from sklearn.base import clone
 
 from falsezero.analysis.selection import numbers_of, too_many
 from falsezero.audit import audit
+from falsezero.data.groups import RowGroups, row_groups
 from falsezero.data.output import check_target, write_text
 from falsezero.data.read import as_table
 from falsezero.data.table import Table
@@ -52,6 +53,7 @@ def write_report(
     n_init: int = 5,
     title: str | None = None,
     image_shape: tuple[int, int] | None = None,
+    groups: Any = None,
     random_state: Any = 0,
     n_jobs: int | None = None,
     verbose: int = 0,
@@ -74,6 +76,8 @@ def write_report(
     title : str, optional
     image_shape : (height, width), optional
         For tables whose columns are pixels.
+    groups : sequence, dict, Series or path, optional
+        A group for each row, as in `explore`.
     random_state, n_jobs, verbose
         As for `falsezero.select`.
 
@@ -94,6 +98,7 @@ def write_report(
     numbers = _candidates(labelled) if n_components is None else n_components
     numbers = numbers_of(numbers)
     _check(labelled, numbers, image_shape)
+    known = None if groups is None else row_groups(groups, labelled.rows)
     found = study(
         labelled,
         AspectBernoulli() if model is None else clone(model),
@@ -105,7 +110,7 @@ def write_report(
         verbose=verbose,
     )
     answer = audit(labelled, random_state=random_state, verbose=verbose)
-    page = _html(answer, found, title or page_title(answer), image_shape)
+    page = _html(answer, found, title or page_title(answer), image_shape, known)
     write_text(target, page)
     return target
 
@@ -130,18 +135,29 @@ def _check(table: Table, numbers: list[int], image_shape: tuple[int, int] | None
 
 
 def _candidates(table: Table) -> range:
-    """One component and more, as far as the table can bear."""
+    """Numbers of components to try: from one to as many as the table supports."""
     return range(1, min(8, max(2, min(table.shape) // 3)) + 1)
 
 
-def _html(answer: Any, found: Study, title: str, image_shape: tuple[int, int] | None) -> str:
+def _html(
+    answer: Any,
+    found: Study,
+    title: str,
+    image_shape: tuple[int, int] | None,
+    groups: RowGroups | None,
+) -> str:
     sample = _some_rows(found.table, _MOST_EXPLORED)
-    explorer = explorer_html(found.model, sample, title=title, image_shape=image_shape)
+    shown = groups
+    if groups is not None:
+        shown = groups.of_rows(np.array([found.table.row(label) for label in sample.rows]))
+    explorer = explorer_html(
+        found.model, sample, title=title, image_shape=image_shape, groups=shown
+    )
     nav = "".join(f'<a href="#{name}">{text}</a>' for name, text in _SECTIONS.items())
     body = (
         f"<main>\n<h1>{html.escape(title)}</h1>\n{subtitle(answer)}\n"
         f'<nav aria-label="Sections">{nav}</nav>\n'
-        f"{audit_sections(answer, inside=_inside(found, image_shape))}\n</main>\n"
+        f"{audit_sections(answer, inside=_inside(found, image_shape), groups=groups)}\n</main>\n"
         f"{_explorer(explorer, found.table, sample)}"
     )
     return document(title, body, inner_pages=[explorer])
@@ -222,13 +238,13 @@ def _noise(found: Study) -> str:
     if not len(found.phantoms.white) and not len(found.phantoms.black):
         return ""
     display = PhantomWeightDisplay.from_estimator(found.model, found.table)
-    said = ", ".join(
+    correlations = ", ".join(
         f"{r:.2f} (component {k + 1})".replace("-", "\N{MINUS SIGN}")
         for k, r in display.correlations.items()
     )
     text = (
         "If a component stands for omissions, rows with few ones should owe more of their cells to "
-        f"it. One dot a row; the correlation is {said}. Near \N{MINUS SIGN}1 speaks for omissions, "
-        "near 0 against."
+        f"it. One dot per row; the correlation is {correlations}. Near \N{MINUS SIGN}1 speaks for "
+        "omissions, near 0 against."
     )
     return f"<h3>Is it noise?</h3>{figure(display, text)}"

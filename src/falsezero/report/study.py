@@ -43,7 +43,7 @@ class Study:
 
     @property
     def undecided(self) -> np.ndarray:
-        """Components whose being noise depends on where exactly the threshold lies."""
+        """Components that are noise or not depending on where exactly the threshold lies."""
         found = self.phantoms
         near = np.zeros(len(found.kinds), dtype=bool)
         for rate in (found.one_rate, found.zero_rate):

@@ -68,7 +68,7 @@ def make_up(found: Study) -> str:
 
 
 def distrust(found: Study) -> list[str]:
-    """What to be careful with, in this very fit; always says something."""
+    """What to be careful with in this fit; never empty."""
     lines = [
         *_about_restarts(found),
         *_about_phantoms(found),
@@ -114,8 +114,8 @@ def _about_choice(found: Study) -> list[str]:
     if found.selection is None:
         return []
     tried, best = found.selection.table["n_components"].tolist(), found.selection.best
-    said = at_edge(best, tried)
-    return [re.sub(r"n_components=range\((\d+), (\d+)\)", _as_option, said)] if said else []
+    advice = at_edge(best, tried)
+    return [re.sub(r"n_components=range\((\d+), (\d+)\)", _as_option, advice)] if advice else []
 
 
 def _as_option(found: re.Match[str]) -> str:
