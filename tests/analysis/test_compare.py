@@ -3,25 +3,13 @@
 import numpy as np
 import pytest
 from scipy.stats import ranksums, wilcoxon
+from tests.analysis.common import blocks_table
 
 import falsezero as fz
 from falsezero.analysis.compare import Comparison
 from falsezero.analysis.heldout import score_rows, split_rows
 from falsezero.analysis.protocol import planned
 from falsezero.data.tidy import Tidy
-
-
-@pytest.fixture(scope="module")
-def table():
-    return fz.datasets.make_aspect_bernoulli(120, 16, 2, random_state=1).table
-
-
-def blocks_table(seed=0):
-    """Two groups of rows with their own columns: what is seen of a row tells what is hidden."""
-    rng = np.random.default_rng(seed)
-    group = rng.integers(2, size=150)
-    centres = np.kron(np.eye(2), np.ones(10)) * 0.8 + 0.1
-    return (rng.random((150, 20)) < centres[group]).astype(float)
 
 
 @pytest.mark.parametrize("criterion", ["cells", "rows"])

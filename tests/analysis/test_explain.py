@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from tests.analysis.common import known_model
 
 import falsezero as fz
 from falsezero.analysis import explain as module
@@ -13,12 +14,7 @@ X = np.array([[1.0, 0.0, 1.0], [np.nan, 1.0, 0.0]])
 
 @pytest.fixture
 def model(monkeypatch):
-    """AspectBernoulli with these weights and components."""
-    model = fz.AspectBernoulli(2, prior=0, max_iter=1, tol=1.0, random_state=0).fit(X)
-    model.components_ = A
-    known = [(block, W[block.rows]) for block, _ in model.weights_by_block(X)]
-    monkeypatch.setattr(model, "weights_by_block", lambda table: known)
-    return model
+    return known_model(X, W, A, monkeypatch)
 
 
 def by_hand(row, column):

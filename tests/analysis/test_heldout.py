@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 from scipy.stats import poisson
+from tests.analysis.common import blocks_table
 
 import falsezero as fz
 from falsezero.analysis import heldout
@@ -19,19 +20,6 @@ from falsezero.analysis.heldout import (
     split_rows,
 )
 from falsezero.base.bags import split_tokens
-
-
-@pytest.fixture(scope="module")
-def table():
-    return fz.datasets.make_aspect_bernoulli(120, 16, 2, random_state=1).table
-
-
-def blocks_table(seed=0):
-    """Two groups of rows with their own columns: what is seen of a row tells what is hidden."""
-    rng = np.random.default_rng(seed)
-    group = rng.integers(2, size=150)
-    centres = np.kron(np.eye(2), np.ones(10)) * 0.8 + 0.1
-    return (rng.random((150, 20)) < centres[group]).astype(float)
 
 
 def test_every_observed_cell_is_hidden_once():

@@ -3,24 +3,12 @@ import json
 import numpy as np
 import pytest
 from sklearn.model_selection import GridSearchCV
+from tests.analysis.common import blocks_table
 
 import falsezero as fz
 from falsezero.analysis.memory import Memory
 from falsezero.analysis.plan import Task
 from falsezero.analysis.selection import too_many
-
-
-@pytest.fixture(scope="module")
-def table():
-    return fz.datasets.make_aspect_bernoulli(120, 16, 2, random_state=1).table
-
-
-def blocks_table(seed=0):
-    """Two groups of rows with their own columns: what is seen of a row tells what is hidden."""
-    rng = np.random.default_rng(seed)
-    group = rng.integers(2, size=150)
-    centres = np.kron(np.eye(2), np.ones(10)) * 0.8 + 0.1
-    return (rng.random((150, 20)) < centres[group]).astype(float)
 
 
 def test_a_model_that_needs_every_cell_is_sent_to_rows():

@@ -93,6 +93,9 @@ def test_cells_not_observed_are_predicted(model: fz.AspectBernoulli) -> None:
     assert np.abs(surest - 0.5).min() >= np.sort(np.abs(expected - 0.5))[-3]
     with pytest.raises(TypeError, match="takes a cell that was not observed for a zero"):
         fz.impute(fz.DiscretePCA(2).fit(DRAWN.to_numpy()), masked)
+    for n in (-1, 1.5):
+        with pytest.raises(ValueError, match="n= needs a whole number from 0"):
+            fz.impute(fitted, masked, n=n)
 
 
 def test_impute_in_the_shell(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

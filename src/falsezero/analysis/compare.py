@@ -28,7 +28,7 @@ class Comparison:
     meaning : str
         What the numbers are: the n of a BIC, how the evidence was taken, what a row score is.
     table : Tidy
-        One row a model, best first: model, the criterion, its standard error, seconds, converged.
+        One row per model, best first: model, the criterion, its standard error, seconds, converged.
     p_value : float
         Of the hypothesis that the best two are equally good; NaN where the criterion cannot say.
     test : str

@@ -1,4 +1,4 @@
-"""What candidates are judged by: one record a criterion, in one registry.
+"""What candidates are judged by: one record per criterion, in one registry.
 
 `select`, `compare`, the shell and the plots read `CRITERIA`. To add a criterion, call
 `register_criterion` with a new record, here or in a module of your own.

@@ -1,6 +1,6 @@
 """Whether Markov chains agree: R-hat and effective sample sizes, and draws for ArviZ.
 
-A sampler keeps `chains_`, one dict a chain: the name of a quantity and its values at the kept
+A sampler keeps `chains_`, one dict per chain: the name of a quantity and its values at the kept
 draws, draw by draw. Quantities do not depend on how components are numbered, because chains number
 them differently.
 """
@@ -57,7 +57,7 @@ def diagnose(model: Any) -> Tidy:
     Parameters
     ----------
     model : a fitted model that samples
-        Of quantities with several numbers a draw, each number is judged and the worst is given.
+        Of quantities with several numbers per draw, each number is judged and the worst is given.
 
     Returns
     -------

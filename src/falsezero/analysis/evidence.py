@@ -154,12 +154,14 @@ def _chain(
 
 def _draw_simplex(counts: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     draws = np.maximum(rng.standard_gamma(counts), np.finfo(float).tiny)
-    return draws / draws.sum(axis=1, keepdims=True)
+    shares: np.ndarray = draws / draws.sum(axis=1, keepdims=True)
+    return shares
 
 
 def _inside(probability: np.ndarray) -> np.ndarray:
     """Numbers that were rounded to 0 or 1, back inside."""
-    return np.clip(probability, np.finfo(float).tiny, 1 - np.finfo(float).epsneg)
+    inside: np.ndarray = np.clip(probability, np.finfo(float).tiny, 1 - np.finfo(float).epsneg)
+    return inside
 
 
 def beta_log_density(x: np.ndarray, alpha: np.ndarray, beta: np.ndarray) -> np.ndarray:
@@ -168,17 +170,19 @@ def beta_log_density(x: np.ndarray, alpha: np.ndarray, beta: np.ndarray) -> np.n
     >>> beta_log_density(np.array([0.2, 0.8]), 1.0, 1.0)
     array([0., 0.])
     """
-    return xlogy(alpha - 1, x) + xlog1py(beta - 1, -x) - betaln(alpha, beta)
+    density: np.ndarray = xlogy(alpha - 1, x) + xlog1py(beta - 1, -x) - betaln(alpha, beta)
+    return density
 
 
 def dirichlet_log_density(x: np.ndarray, gamma: np.ndarray) -> np.ndarray:
     """Log density of each row of `x` under a Dirichlet with the parameters `gamma`.
 
     G(sum gamma) / prod G(gamma) times prod x^(gamma-1) (Bishop, 2006, eq. B.16); `gamma` has one
-    row a row of `x`, or one for all.
+    row per row of `x`, or one for all.
 
     >>> dirichlet_log_density(np.array([[0.2, 0.3, 0.5]]), np.ones(3)).round(6)
     array([0.693147])
     """
     norm = gammaln(np.sum(gamma, axis=-1)) - gammaln(gamma).sum(axis=-1)
-    return norm + xlogy(gamma - 1, x).sum(axis=-1)
+    density: np.ndarray = norm + xlogy(gamma - 1, x).sum(axis=-1)
+    return density

@@ -40,7 +40,7 @@ def explain(
     rows, columns : list of labels, optional
         Which cells; all of them when left out.
     n : int, default=3
-        At most so many causes a cell.
+        At most so many causes per cell.
     min_posterior : float, default=0.01
         Causes below this are left out.
 

@@ -109,7 +109,7 @@ def expand(model: Any, table: Any, *, rows: Any = None, keep: Any = None, n: int
     keep : array, optional
         P(u|k) per component; by default 0 for the phantoms.
     n : int, default=9
-        At most so many columns a row.
+        At most so many columns per row.
 
     Returns
     -------

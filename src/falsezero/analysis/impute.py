@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from falsezero.base.capabilities import capabilities_of
+from falsezero.data.numbers import checked_count
 from falsezero.data.read import as_table
 from falsezero.data.tidy import Tidy
 
@@ -50,6 +51,7 @@ def impute(model: Any, table: Any, *, n: int | None = None) -> Tidy:
             f"{type(model).__name__} takes a cell that was not observed for a zero, so it cannot "
             "tell what it would have been; fit AspectBernoulli, BinaryICA or LogisticPCA."
         )
+    most = None if n is None else checked_count(n, "n")
     labelled = as_table(table, kind="real")
     unknown = labelled.missing.tocoo()
     rows, columns = unknown.coords
@@ -64,8 +66,8 @@ def impute(model: Any, table: Any, *, n: int | None = None) -> Tidy:
         predicted = np.asarray(model.reconstruct(labelled.select(rows=picked)))
         expected[mask] = predicted[np.searchsorted(some, rows[mask]), columns[mask]]
     order = np.lexsort((columns, rows))
-    if n is not None:
-        order = np.lexsort((columns, rows, -np.abs(expected - 0.5)))[:n]
+    if most is not None:
+        order = np.lexsort((columns, rows, -np.abs(expected - 0.5)))[:most]
     return Tidy(
         row=labelled.rows[rows[order]],
         column=labelled.columns[columns[order]],

@@ -333,7 +333,7 @@ def gap_counts(table: Any, order: Any, restored: Any = None) -> Gaps:
     ----------
     table : array of zeros and ones
         Sites x genera, say. Cells not observed (NaN) are no gaps, whatever is restored there.
-    order : array, one number a row
+    order : array, one number per row
         Such as the age of a site.
     restored : array, optional
         A reconstruction; it is rounded, and joined with the ones that were there.

@@ -63,11 +63,11 @@ class Phantoms:
     @property
     def keep(self) -> np.ndarray:
         """P(u|k) for `reconstruct`: 0 for phantoms, 1 for content."""
-        return (self.kinds == "content").astype(float)
+        return np.isin(self.kinds, ["content"]).astype(float)
 
     @property
     def table(self) -> Tidy:
-        """All of it, one row a component."""
+        """All of it, one row per component."""
         return Tidy(
             component=np.arange(len(self.kinds)),
             kind=self.kinds,
@@ -227,8 +227,8 @@ class Denoised:
     @property
     def summary(self) -> str:
         """What `binary` changed, in one sentence."""
-        said = [f"{number:,} {what}" for what, number in self.changes.items() if number]
-        return f"Changed: {', '.join(said)}." if said else "Changed nothing."
+        changed = [f"{number:,} {what}" for what, number in self.changes.items() if number]
+        return f"Changed: {', '.join(changed)}." if changed else "Changed nothing."
 
     def _repr_html_(self) -> str:
         return f"<p>{self.summary}</p>{self.binary._repr_html_()}"

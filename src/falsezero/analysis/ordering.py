@@ -184,4 +184,5 @@ def ternary_coordinates(weights: Any) -> np.ndarray:
     total = shares.sum(axis=1, keepdims=True)
     shares = np.divide(shares, total, out=np.full_like(shares, 1 / 3), where=total > 0)
     corners = np.array([[0.0, 0.0], [1.0, 0.0], [0.5, np.sqrt(0.75)]])
-    return shares @ corners
+    points: np.ndarray = shares @ corners
+    return points

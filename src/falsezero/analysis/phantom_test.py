@@ -77,7 +77,8 @@ class _Fitted(NamedTuple):
 
     @property
     def expected(self) -> np.ndarray:
-        return np.clip(self.start.weights @ self.start.components, 0, 1)
+        expected: np.ndarray = np.clip(self.start.weights @ self.start.components, 0, 1)
+        return expected
 
 
 def _height(fit: _Fitted) -> float:

@@ -1,0 +1,206 @@
+"""Values at the very edge of a rule, and the constants behind lists and scores."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from scipy import sparse, stats
+
+import falsezero as fz
+from falsezero.analysis import gaps, heldout, metrics, topics
+from falsezero.analysis.compare import Comparison
+from falsezero.analysis.evidence import (
+    _inside,
+    _Parameters,
+    beta_log_density,
+    dirichlet_log_density,
+)
+from falsezero.analysis.gaps import cause_text, ones_of, refuse_too_many
+from falsezero.analysis.heldout import hide_cells
+from falsezero.analysis.noise import Denoised, find_phantoms
+from falsezero.data.blocks import Blocks
+from falsezero.data.tidy import Tidy
+
+
+def convex(components, weights):
+    """A fit of Aspect Bernoulli that knows its factors."""
+    model = fz.AspectBernoulli(len(components), random_state=0).fit(np.eye(len(components[0])))
+    model.components_, model.row_weights_ = np.array(components), np.array(weights)
+    return model
+
+
+# -- phantoms -------------------------------------------------------------------------------------
+
+
+def test_a_rate_at_the_threshold_is_no_phantom():
+    # Density 0.5 * 0.25 + 0.5 * 0.75 = 0.5: one-rates are 0.5 and 1.5, zero-rates 1.5 and 0.5.
+    model = convex([[0.25, 0.25], [0.75, 0.75]], [[0.5, 0.5]] * 2)
+    found = find_phantoms(model, threshold=0.5)
+    np.testing.assert_allclose(found.one_rate, [0.5, 1.5])
+    np.testing.assert_allclose(found.zero_rate, [1.5, 0.5])
+    assert found.kinds.tolist() == ["content", "content"]
+    assert find_phantoms(model, threshold=0.5001).kinds.tolist() == ["white", "black"]
+    assert found.keep.tolist() == [1, 1]
+    assert find_phantoms(model, threshold=0.5001).keep.tolist() == [0, 0]
+
+
+def test_a_component_that_makes_ones_somewhere_is_not_white():
+    weights = [[0.5, 0.5]] * 4
+    sometimes = convex([[0.5, 0, 0, 0, 0, 0, 0, 0], [0.9] * 8], weights)
+    assert find_phantoms(sometimes).kinds.tolist()[0] == "content"
+    seldom = convex([[0.499, 0, 0, 0, 0, 0, 0, 0], [0.9] * 8], weights)
+    assert find_phantoms(seldom).kinds.tolist()[0] == "white"
+    np.testing.assert_allclose(find_phantoms(seldom).weights, [0.5, 0.5])
+    assert find_phantoms(seldom).threshold == 1 / 3
+
+
+def test_probabilities_at_the_threshold_are_ones():
+    model = SimpleNamespace(_expected=lambda weights: weights)
+    recorded = sparse.csr_array(np.array([[1.0, 0, np.nan], [0, 1, 0]]))
+    weights = np.array([[0.3, 0.5, 0.7], [0.2, 0.49, 0.1]])
+    clean = Denoised(model, np.ones(1), weights, np.arange(2), np.arange(3), 0.5, recorded)
+    np.testing.assert_array_equal(clean.binary.to_numpy(), [[0, 1, 1], [0, 0, 0]])
+    assert clean.changes == {
+        "zeros made ones": 1,
+        "ones made zeros": 2,
+        "ones where nothing was observed": 1,
+        "columns left without ones": 1,
+    }
+    assert clean.summary.startswith("Changed: 1 zeros made ones, 2 ones made zeros")
+    careful = Denoised(
+        model, np.ones(1), weights, np.arange(2), np.arange(3), 0.5, recorded, changes_ones=False
+    )
+    np.testing.assert_array_equal(careful.binary.to_numpy(), [[1, 1, 1], [0, 1, 0]])
+    same = Denoised(
+        model, np.ones(1), np.eye(2), np.arange(2), np.arange(2), 0.5, sparse.csr_array(np.eye(2))
+    )
+    assert same.summary == "Changed nothing."
+
+
+# -- doubtful cells -------------------------------------------------------------------------------
+
+
+def test_causes_are_the_three_strongest_of_a_twentieth_and_more():
+    shares = np.array([0.05, 0.5, 0.049, 0.3, 0.101])
+    assert cause_text(shares) == "1 (0.50), 3 (0.30), 4 (0.10)"
+    assert cause_text(np.array([0.95, 0.05, 0.0])) == "0 (0.95), 1 (0.05)"
+    assert cause_text(np.array([0.951, 0.049])) == "0 (0.95)"
+
+
+def test_lists_of_just_the_longest_length_are_kept(monkeypatch):
+    monkeypatch.setattr(gaps, "_MOST", 7)
+    refuse_too_many(7, None, 0.5)
+    refuse_too_many(8, 3, 0.5)
+    with pytest.raises(ValueError, match="More than 7 cells"):
+        refuse_too_many(8, None, 0.5)
+
+
+def test_ones_come_in_parts_of_any_size(monkeypatch):
+    table = np.array([[1.0, 0, 1], [0, 0, 0], [0, 1, 1]])
+    [block] = Blocks.cut(sparse.csr_array(table), block_rows=3)
+    for size in (1, 2, 3, 4, 100):
+        monkeypatch.setattr(gaps, "_AT_A_TIME", size)
+        parts = list(ones_of(block))
+        assert all(len(rows) == len(columns) <= size for rows, columns in parts)
+        rows, columns = (np.concatenate(part) for part in zip(*parts, strict=True))
+        assert list(zip(rows, columns, strict=True)) == [(0, 0), (0, 2), (2, 1), (2, 2)]
+    [nothing] = Blocks.cut(sparse.csr_array(np.zeros((2, 2))), block_rows=2)
+    assert [len(rows) for rows, _ in ones_of(nothing)] == [0]
+
+
+# -- scores ---------------------------------------------------------------------------------------
+
+
+def test_cells_of_a_large_table_are_drawn_without_repeats(monkeypatch):
+    monkeypatch.setattr(heldout, "MOST_HIDDEN", 60)
+    table = fz.Table((np.random.default_rng(0).random((20, 10)) < 0.4).astype(float))
+    parts = [hide_cells(table, 3, seed=1, part=i) for i in range(3)]
+    cells = np.concatenate([part.rows * 10 + part.columns for part in parts])
+    assert len(np.unique(cells)) == len(cells) <= 60
+    assert len(cells) > 40
+    for part in parts:
+        np.testing.assert_array_equal(part.values, table.to_numpy()[part.rows, part.columns])
+        assert np.isnan(part.table.to_numpy()[part.rows, part.columns]).all()
+        assert part.table.n_missing == len(part.values)
+    small = fz.Table(np.ones((6, 10)))
+    whole = [hide_cells(small, 3, seed=1, part=i) for i in range(3)]
+    assert sum(len(part.values) for part in whole) == 60
+
+
+def test_cross_entropy_by_cell_leaves_out_what_was_not_observed():
+    table = np.array([[1.0, 0, np.nan], [0, 1, 1]])
+    model = SimpleNamespace(score_samples=lambda table: np.array([-2.0, -3.0]))
+    assert metrics.cross_entropy(model, table) == pytest.approx(2.5 / np.log(2))
+    assert metrics.cross_entropy(model, table, per="cell") == pytest.approx(1.0 / np.log(2))
+    assert metrics.cross_entropy(model, table, per="cell", base=np.e) == pytest.approx(1.0)
+
+
+def test_one_half_is_rounded_to_a_one():
+    assert metrics.noise_removal([[1, 0]], [[0, 0]], [[0.5, 0.5]]) == (0.5, 1.0, 0.0)
+    assert metrics.reconstruction_error([[1, 0, 0]], [[0.5, 0.5, 0.49]]) == pytest.approx(1 / 3)
+    # Only above zero is a one; what the noise added is judged where it was added.
+    assert metrics.reconstruction_error([[0.0, 2.0]], [[0.1, 0.9]]) == 0
+    found = metrics.noise_removal([[0, 1, 0]], [[1, 1, 0]], [[0.5, 0.5, 0.4]], noise="additions")
+    assert found.false_negative == 1
+    assert found.false_positive == 0
+
+
+def test_gaps_of_a_table_before_and_after():
+    table = [[1, 0], [0, np.nan], [0, 0], [1, 0]]
+    assert metrics.gap_counts(table, order=[1, 2, 3, 4]) == (2, 0, 0, 2)
+    restored = [[0, 0.5], [0.5, 0.9], [0.4, 0.5], [0, 0]]
+    assert metrics.gap_counts(table, [1, 2, 3, 4], restored) == (2, 1, 2, 1)
+    assert metrics.gap_counts([[1], [0], [1]], order=[1, 3, 2]) == (0, 0, 0, 0)
+
+
+def test_tables_as_large_as_allowed_are_judged(monkeypatch):
+    monkeypatch.setattr(metrics, "_MOST_CELLS", 6)
+    assert metrics.reconstruction_error(np.eye(2), np.eye(2)) == 0
+    assert metrics.reconstruction_error(np.ones((2, 3)), np.ones((2, 3))) == 0
+    with pytest.raises(ValueError, match="too large"):
+        metrics.reconstruction_error(np.ones((1, 7)), np.ones((1, 7)))
+
+
+def test_a_comparison_of_one_model_names_no_rival():
+    one = Comparison("a", "rows", Tidy({"model": ["a"]}), 0.5, "signed-rank", None, {}, "")
+    assert repr(one).splitlines()[0] == "a is best by rows"
+    two = Tidy({"model": ["a", "b"]})
+    unsure = Comparison("a", "bic", two, float("nan"), "signed-rank", None, {}, "")
+    assert repr(unsure).splitlines()[0] == "a is best by bic"
+
+
+# -- densities ------------------------------------------------------------------------------------
+
+
+def test_densities_are_those_of_scipy():
+    x = np.array([0.2, 0.7])
+    expected = stats.beta(2.5, 0.6).logpdf(x)
+    np.testing.assert_allclose(beta_log_density(x, 2.5, 0.6), expected)
+    rows = np.array([[0.2, 0.3, 0.5], [0.1, 0.1, 0.8]])
+    gamma = np.array([0.7, 1.5, 2.0])
+    expected = [stats.dirichlet(gamma).logpdf(row) for row in rows]
+    np.testing.assert_allclose(dirichlet_log_density(rows, gamma), expected)
+    each = np.array([gamma, gamma[::-1]])
+    expected = [stats.dirichlet(g).logpdf(row) for g, row in zip(each, rows, strict=True)]
+    np.testing.assert_allclose(dirichlet_log_density(rows, each), expected)
+    joint = _Parameters(np.full((3, 2), 2.5), np.full((3, 2), 0.6), each)
+    sources = np.full((3, 2), 0.2)
+    total = 6 * stats.beta(2.5, 0.6).logpdf(0.2) + sum(expected)
+    assert joint.log_density(rows, sources) == pytest.approx(total)
+
+
+def test_blended_parameters_are_those_of_a_product_of_powers():
+    q, p = _Parameters(2.0, 3.0, 4.0), _Parameters(0.5, 1.0, 1.5)
+    assert tuple(q.blend(p, 0.25)) == pytest.approx((1.625, 2.5, 3.375))
+    inside = _inside(np.array([0.0, 0.5, 1.0]))
+    assert inside[0] > 0
+    assert inside[1] == 0.5
+    assert inside[2] < 1
+
+
+def test_shares_of_rows_without_weights_are_equal():
+    model = SimpleNamespace(
+        components_=np.ones((4, 2)),
+        transform=lambda table: np.array([[0.0, 0, 0, 0], [1, 3, 0, 0]]),
+    )
+    np.testing.assert_allclose(topics._shares(model, None), [[0.25] * 4, [0.25, 0.75, 0, 0]])
