@@ -28,6 +28,7 @@ from falsezero import __version__
 from falsezero.base.factor_model import FactorModel
 from falsezero.data.errors import DataError, FileReadError
 from falsezero.data.files import find_file
+from falsezero.data.labels import is_readable_text
 from falsezero.data.output import check_target, write_atomically
 from falsezero.data.tidy import Tidy
 from falsezero.models import SAVED, model_class
@@ -302,7 +303,10 @@ def _array(file: Path, data: bytes, declared: dict[str, Any]) -> np.ndarray:
     if list(shape) != declared["shape"] or size != len(data) - stream.tell():
         raise FileReadError(f"{file} holds an array of another size than it declares.")
     stream.seek(0)
-    return np.lib.format.read_array(stream, allow_pickle=False)
+    array = np.lib.format.read_array(stream, allow_pickle=False)
+    if dtype.kind == "U" and not is_readable_text(array):
+        raise FileReadError(f"{file} holds names that are no text.")
+    return array
 
 
 def _rebuild(file: Path, meta: dict[str, Any], arrays: list[np.ndarray]) -> Any:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +12,28 @@ from falsezero.data.errors import DataError
 from falsezero.data.output import check_target, write_atomically
 from falsezero.data.table import Table
 
-__all__ = ["write_h5ad"]
+__all__ = ["short_number", "table_lines", "write_h5ad"]
+
+
+def table_lines(table: Table) -> Iterator[list[Any]]:
+    """A table as lines of a CSV file, its column labels first; some rows at a time made dense.
+
+    >>> list(table_lines(Table([[0.5, 0]], ["a"], ["x", "y"])))
+    [['', 'x', 'y'], ['a', '0.5', '0']]
+    """
+    labels = table.rows.tolist()
+    yield ["", *table.columns.tolist()]
+    for start in range(0, len(labels), 256):
+        dense = table.values[start : start + 256].toarray().tolist()
+        for label, values in zip(labels[start : start + 256], dense, strict=True):
+            yield [label, *map(short_number, values)]
+
+
+def short_number(value: Any) -> Any:
+    """Six digits say enough, and an empty field says that nothing is known."""
+    if not isinstance(value, float):
+        return value
+    return "" if math.isnan(value) else f"{value:.6g}"
 
 
 def write_h5ad(table: Table, path: Any) -> None:
