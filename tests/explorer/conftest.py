@@ -1,9 +1,8 @@
-"""A browser for the pages: Debian's chromium, driven offline; any error or request fails a test."""
+"""A page in the browser, offline; any error or request fails a test."""
 
 from __future__ import annotations
 
 import base64
-import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -12,18 +11,6 @@ import numpy as np
 import pytest
 
 import falsezero as fz
-
-
-@pytest.fixture(scope="session")
-def browser() -> Iterator[Any]:
-    sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    path = shutil.which("chromium") or shutil.which("chromium-browser")
-    if path is None:
-        pytest.skip("there is no chromium on this machine: apt-get install chromium")
-    with sync_api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
-        yield browser
-        browser.close()
 
 
 @pytest.fixture

@@ -120,9 +120,11 @@ def test_after_a_slider_went_there_and_back_the_list_is_the_same(open_page, path
     there = len(fz.surprising_zeros(model, spoilt))
     for value in ("0.3", "1"):
         slider.fill(value)
-        page.wait_for_timeout(700)
-        same = f"{there:,}" in page.locator(".count").inner_text()
-        assert same == (value == "1")
+        page.wait_for_function(
+            """([text, wanted]) =>
+              document.querySelector(".count").innerText.includes(text) === wanted""",
+            arg=[f"{there:,}", value == "1"],
+        )
 
 
 def downloaded(page) -> dict[tuple[str, str], float]:
@@ -235,7 +237,7 @@ def test_everything_has_a_name_for_screen_readers(open_page, path) -> None:
 def test_the_picture_shows_the_table_in_light_and_dark(open_page, path, spoilt, scheme) -> None:
     page = open_page(path, color_scheme=scheme)
     page.get_by_label("As recorded").check()
-    page.wait_for_timeout(100)
+    page.evaluate("new Promise(drawn => requestAnimationFrame(() => requestAnimationFrame(drawn)))")
     share = page.evaluate(
         """() => {
           const {picture} = document.querySelector("#falsezero").explorer, {image} = picture;

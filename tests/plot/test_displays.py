@@ -373,3 +373,11 @@ def test_weights_of_content_are_not_called_noise():
     assert sum(line.get_marker() == "o" for line in both.ax_.lines) == 2
     one = plot.PhantomWeightDisplay([3, 1], {0: weights[0]}, {0: "white"})
     assert "noise component" in one.plot().ax_.get_ylabel()
+
+
+def test_of_columns_as_frequent_the_distinctive_ones_come_first() -> None:
+    components = np.array([[1.0, 0.999, 1.0, 0.2], [0.9, 0.1, 0.5, 0.8]])
+    kinds = ["content", "content"]
+    display = fz.plot.ComponentBarsDisplay(components, list("abcd"), [0.5, 0.5], kinds)
+    assert display._best_columns(0).tolist() == [1, 2, 0, 3]
+    assert display._best_columns(1).tolist() == [0, 3, 2, 1]

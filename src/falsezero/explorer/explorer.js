@@ -1,6 +1,7 @@
 // The page where an analyst moves P(u|k) and watches the table. No dependency, no network.
 // `render({model, el})` has anywidget's shape: `model.get("payload")` is the packed fit.
 
+import { countGroups, finder, groupChoice, groupSpans, groupTable } from "./find.js";
 import { Fit } from "./fit.js";
 import { answer, bar, components, h, head, likely, line, percent, reason, strongest, surprises, table } from "./layout.js";
 import { Picture, many, shorten } from "./picture.js";
@@ -37,6 +38,9 @@ class Page {
     this.lines = [];
     this.count = h("p", { className: "count", role: "status" });
     this.picture = new Picture(fit, this.canvas);
+    this.picture.groups = groupSpans(fit);
+    this.finder = finder(this);
+    this.choice = groupChoice(this);
     el.classList.add("falsezero");
     el.replaceChildren(
       head(this),
@@ -46,6 +50,7 @@ class Page {
         components(this),
         table(this),
         h("div", { className: "side" }, surprises(this), reason(this)),
+        groupTable(this),
       ),
     );
     this.listen();
@@ -169,6 +174,7 @@ class Page {
 
   list() {
     this.search = null;
+    countGroups(this);
     this.write(this.fit.surprising(this.value, this.least, LISTED));
   }
 
@@ -182,7 +188,7 @@ class Page {
           ? "No one is surprising: each was expected more than a tenth as often as its column has ones."
           : `No zero is surprising: nowhere is a one expected with a probability of ${percent(least)} or more.`;
     this.count.textContent = count
-      ? `${many(count, word)} ${count === 1 ? "is" : "are"} surprising${count > cells.length ? `; these ${cells.length} most of all:` : ":"}`
+      ? `${many(count, word)}${this.group ? ` of ${this.group.name}` : ""} ${count === 1 ? "is" : "are"} surprising${count > cells.length ? `; these ${cells.length} most of all:` : ":"}`
       : nothing;
     while (lines.length < cells.length) {
       lines.push(line((r, c) => this.point(r, c)));
@@ -210,7 +216,8 @@ class Page {
   nameOf(r, c) {
     const { fit } = this,
       numbered = (label, word) => (/^\d+$/.test(label) ? `${word} ${label}` : label);
-    return `${numbered(fit.rows[r], "row")}, ${numbered(fit.columns[c], "column")}`;
+    const group = this.picture.groups.find(({ from, to }) => r >= from && r < to);
+    return `${numbered(fit.rows[r], "row")}${group ? ` (${group.name})` : ""}, ${numbered(fit.columns[c], "column")}`;
   }
 
   state(r, c) {
@@ -254,7 +261,7 @@ class Page {
   about(k) {
     const { fit } = this,
       noise = { white: " (makes zeros only)", black: " (makes ones only)" }[fit.kinds[k]];
-    const names = strongest(fit.A[k], 3).map((c) => shorten(fit.columns[c], 32));
+    const names = fit.topColumns(k, 3).map((c) => shorten(fit.columns[c], 32));
     return `component ${k + 1}${noise ?? (fit.image_shape ? "" : `: ${names.join(", ")}`)}`;
   }
 

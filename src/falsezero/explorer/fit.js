@@ -34,6 +34,10 @@ export class Fit {
     this.image_shape = packed.image_shape;
     this.pixel = packed.pixel;
     this.title = packed.title;
+    this.groups = packed.groups;
+    this.group_sizes = packed.group_sizes;
+    // Rows that are searched for surprising cells.
+    this.range = [0, n];
     this.base = packed.base;
     this.trace = packed.trace;
     this.cells = readCells(packed);
@@ -205,8 +209,9 @@ export class Fit {
   // The same in small steps, for a page that has a picture to draw in between.
   *search(value, least, most) {
     const found = [],
-      counts = new Uint32Array(513);
-    for (let r = 0; r < this.n; r++) {
+      counts = new Uint32Array(513),
+      [from, to] = this.range;
+    for (let r = from; r < to; r++) {
       this.searchRow(r, value, least, found, counts);
       if (r % STEP === STEP - 1) yield;
     }
@@ -230,6 +235,18 @@ export class Fit {
       counts[Math.floor(512 * surprise)]++;
       found.push([r, at - r * t, surprise]);
     }
+  }
+
+  // A component's columns: the most frequent first and, of those as frequent to a per cent, the ones
+  // that other components make least often (the highest Bayes factor).
+  topColumns(k, most) {
+    const a = this.A[k],
+      others = Float64Array.from(a, (_, c) => this.A.reduce((sum, row, j) => (j === k ? sum : sum + this.importance[j] * Math.abs(row[c])), 0)),
+      frequent = (c) => Math.round(100 * a[c]);
+    return [...a.keys()]
+      .filter((c) => a[c] > 0)
+      .sort((b, c) => frequent(c) - frequent(b) || others[b] - others[c] || b - c)
+      .slice(0, most);
   }
 
   // Which component made the recorded value (all weights), and which speak for a one or a zero.

@@ -34,7 +34,7 @@ export const bar = (share, text, title = text) =>
     { className: "bar" },
     h("span", { className: "fill", style: `width:${(100 * share).toFixed(1)}%`, "aria-hidden": "true" }),
     h("span", { className: "name", title }, text),
-    h("span", { className: "number" }, percent(share)),
+    h("span", { className: "number" }, likely(share)),
   );
 
 export function head(page) {
@@ -93,7 +93,7 @@ function next(fit, count) {
 // The answers that change with the sliders.
 export function answer(page, count) {
   const { fit, least, nOnes, nZeros, value } = page;
-  if (value) return;
+  if (value || page.group) return;
   page.which.textContent = count
     ? `${many(count, "zero")} of ${nZeros.toLocaleString("en")} (${percent(count / nZeros)}): the components that you keep expect a one there with a probability of ${percent(least)} or more. In the picture they are orange; the list begins with the most expected.`
     : `None: nowhere do the components that you keep expect a one with a probability of ${percent(least)} or more.`;
@@ -141,7 +141,7 @@ export function components(page) {
 
 function card(page, kind, k) {
   const { fit } = page,
-    top = strongest(fit.A[k], 6);
+    top = fit.topColumns(k, 6);
   const shown = h("output", { htmlFor: `fz-keep-${k}` });
   const slider = h("input", {
     type: "range",
@@ -251,6 +251,8 @@ export function table(page) {
       "div",
       { className: "tools" },
       h("fieldset", {}, h("legend", {}, "Show"), radios),
+      page.finder,
+      page.choice,
       h(
         "div",
         { className: "buttons" },
@@ -265,7 +267,7 @@ export function table(page) {
     h(
       "p",
       { id: "fz-keys", className: "hint" },
-      "Rows and columns are sorted by the component that is strongest in them (coloured edges). Click a cell to learn why; drag to move, Ctrl and wheel to zoom. With the keyboard: arrows move from cell to cell, + and − zoom, 0 shows all, Enter explains.",
+      "Rows and columns are sorted by the component that is strongest in them (coloured edges). Click a cell to learn why; drag to move, Ctrl and wheel to zoom. With the keyboard: arrows move from cell to cell, + and − zoom, 0 shows all, Enter explains, / finds a name.",
     ),
   );
 }

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from falsezero.analysis.ordering import by_strongest
+from falsezero.data.groups import row_groups
 from falsezero.data.output import check_target, write_text
 from falsezero.data.validate import labels_of
 from falsezero.explorer.cells import code_cells
@@ -26,7 +27,7 @@ __all__ = ["InlinePage", "explore", "explorer_html"]
 
 _MOST_CELLS = 20_000_000
 _MOST_BYTES = 400_000
-_SCRIPTS = ("unpack.js", "fit.js", "picture.js", "layout.js", "explorer.js")
+_SCRIPTS = ("unpack.js", "fit.js", "picture.js", "layout.js", "find.js", "explorer.js")
 _PRECISIONS = (
     Precision(65535, 65535),
     Precision(1023, 255),
@@ -60,6 +61,7 @@ def explore(
     *,
     title: str | None = None,
     image_shape: tuple[int, int] | None = None,
+    groups: Any = None,
 ) -> Path | InlinePage:
     """Write the page where an analyst moves P(u|k) and watches the table.
 
@@ -77,6 +79,9 @@ def explore(
     title : str, optional
     image_shape : (height, width), optional
         For tables whose columns are pixels: show components as images.
+    groups : sequence, dict, Series or path, optional
+        A group for each row, such as its age, party or cell type: one value a row, or values by row
+        label. Rows of a group lie together, and the list can be narrowed to one.
 
     Returns
     -------
@@ -91,10 +96,10 @@ def explore(
     ...     explore(model, table, f"{folder}/explore.html").name
     'explore.html'
     """
-    if path is None:
-        return InlinePage(explorer_html(model, table, title=title, image_shape=image_shape))
-    target = check_target(path)
-    page = explorer_html(model, table, title=title, image_shape=image_shape)
+    target = None if path is None else check_target(path)
+    page = explorer_html(model, table, title=title, image_shape=image_shape, groups=groups)
+    if target is None:
+        return InlinePage(page)
     write_text(target, page)
     return target
 
@@ -105,6 +110,7 @@ def explorer_html(
     *,
     title: str | None = None,
     image_shape: tuple[int, int] | None = None,
+    groups: Any = None,
 ) -> str:
     """The page of `explore` as text, for a report or an ``<iframe srcdoc>``."""
     table_name = getattr(table, "name", None)
@@ -116,7 +122,7 @@ def explorer_html(
             "hand over some of its rows, such as table.select(rows=slice(0, 1000))."
         )
     check_image_shape(image_shape, table.shape[1])
-    contents = _contents(model, table, title, image_shape)
+    contents = _contents(model, table, title, image_shape, groups)
     for precision in _PRECISIONS:
         page = _fill(title, pack(_bundle(*contents, precision)))
         if len(page.encode("utf-8", "replace")) < _MOST_BYTES:
@@ -147,7 +153,7 @@ def _file(name: str) -> str:
 
 
 def _contents(
-    model: Any, table: Any, title: str, image_shape: tuple[int, int] | None
+    model: Any, table: Any, title: str, image_shape: tuple[int, int] | None, by: Any
 ) -> tuple[Factors, np.ndarray, np.ndarray, Bundle]:
     """Factors, cell codes, what is surprising, and all else that does not depend on precision."""
     labels = labels_of(model, table)
@@ -157,7 +163,12 @@ def _contents(
     kinds = kinds_of(model)
     keep = keep_of(kinds)
     surprising = surprising_cells(model, parts, keep)
-    rows, columns, *groups = by_strongest(factors.weights, factors.components, keep)
+    rows, columns, *strongest = by_strongest(factors.weights, factors.components, keep)
+    known = None if by is None else row_groups(by, labels[0])
+    if known is not None:
+        # Those of no group come last.
+        order = np.argsort(known.codes[rows] % (len(known.names) + 1), kind="stable")
+        rows, strongest[0] = rows[order], strongest[0][order]
     common = Bundle(
         {
             "title": title,
@@ -165,8 +176,10 @@ def _contents(
             "link": factors.link,
             "kinds": kinds.tolist(),
             "keep": keep.tolist(),
-            "row_group": groups[0].tolist(),
-            "column_group": groups[1].tolist(),
+            "row_group": strongest[0].tolist(),
+            "column_group": strongest[1].tolist(),
+            "groups": None if known is None else known.names,
+            "group_sizes": None if known is None else known.sizes.tolist(),
             "importance": _importance(factors).round(4).tolist(),
             "image_shape": None if image_shape is None else [int(side) for side in image_shape],
             "code": _script(*_SCRIPTS),
@@ -182,8 +195,8 @@ def _contents(
         components=factors.components[:, columns],
         base=factors.base[columns],
     )
-    order = np.ix_(rows, columns)
-    return ordered, codes[order], surprising[order], common
+    at = np.ix_(rows, columns)
+    return ordered, codes[at], surprising[at], common
 
 
 def _name(bundle: Bundle, what: str, labels: np.ndarray) -> None:
@@ -196,8 +209,9 @@ def _name(bundle: Bundle, what: str, labels: np.ndarray) -> None:
 
 def _importance(factors: Factors) -> np.ndarray:
     """Share of each component in all weights."""
-    total = np.abs(factors.weights).sum(axis=0)
-    return total / max(float(total.sum()), 1e-300)
+    shares: np.ndarray = np.abs(factors.weights).sum(axis=0)
+    shares /= max(float(shares.sum()), 1e-300)
+    return shares
 
 
 def _bundle(

@@ -97,6 +97,9 @@ export class Picture {
     this.canvas = canvas;
     this.view = "differences";
     this.cursor = null;
+    // Names that were searched for, and groups of rows.
+    this.found = { rows: [], columns: [] };
+    this.groups = [];
     this.image = document.createElement("canvas");
     this.whole();
   }
@@ -154,6 +157,12 @@ export class Picture {
     this.moveTo(r + 0.5 - rows / 2, c + 0.5 - columns / 2);
   }
 
+  // Bring some rows into sight, all of them if they fit.
+  showRows(from, to) {
+    this.zoom = Math.min(this.zoomFor(CELL), Math.max(1, this.fit.n / (to - from)));
+    this.moveTo(from, this.left);
+  }
+
   box() {
     const { clientWidth, clientHeight } = this.canvas,
       { left, top } = this.gutter;
@@ -200,11 +209,24 @@ export class Picture {
       this.shown.columns * cell.wide,
       this.shown.rows * cell.high,
     );
+    this.mark(pen, cell, colour("--focus"));
     if (this.cursor) this.outline(pen, cell, colour("--focus"));
     pen.restore();
     pen.fillStyle = colour("--text");
     pen.font = "11px system-ui, sans-serif";
     this.label(pen, cell, first, colour);
+  }
+
+  // Lines between groups, and a frame around the rows and columns that were searched for.
+  mark(pen, cell, colour) {
+    const { left, top, width, height } = this.box(),
+      y = (r) => top + (r - this.top) * cell.high,
+      x = (c) => left + (c - this.left) * cell.wide;
+    pen.fillStyle = pen.strokeStyle = colour;
+    for (const { from } of this.groups.slice(1)) pen.fillRect(left, y(from) - 1, width, 2);
+    pen.lineWidth = 1.5;
+    for (const r of this.found.rows.slice(0, 200)) pen.strokeRect(left, y(r), width, Math.max(cell.high, 2));
+    for (const c of this.found.columns.slice(0, 200)) pen.strokeRect(x(c), top, Math.max(cell.wide, 2), height);
   }
 
   outline(pen, cell, colour) {
@@ -244,6 +266,11 @@ export class Picture {
       this.each(first.r, this.shown.rows, y, top, this.canvas.clientHeight, (r, at) =>
         pen.fillText(shorten(fit.rows[r], 22), right, at),
       );
+    else if (this.groups.length)
+      for (const { name, from, to } of this.groups) {
+        const [start, end] = [Math.max(top, y(from)), Math.min(this.canvas.clientHeight, y(to))];
+        if (end - start > READABLE) pen.fillText(shorten(name, 17), right, (start + end) / 2);
+      }
     else
       ["zoom in for names", `of ${many(fit.n, "row")}`].forEach((text, i) =>
         pen.fillText(text, right, top + 12 + 16 * i),

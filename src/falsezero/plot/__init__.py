@@ -1,4 +1,4 @@
-"""Results as pictures: displays in scikit-learn's manner, one small file a picture."""
+"""Results as pictures: displays in scikit-learn's manner, one small file per picture."""
 
 from __future__ import annotations
 
@@ -38,5 +38,5 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    """The displays, for people who press Tab."""
+    """The displays, for tab completion."""
     return [*__all__, *(name for name in globals() if name.startswith("__"))]

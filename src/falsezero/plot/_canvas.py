@@ -132,5 +132,5 @@ class Display:
         raise NotImplementedError
 
     def close(self) -> None:
-        """Let go of the figure, once it has been saved."""
+        """Close the figure, once it has been saved."""
         plt.close(self.figure_)

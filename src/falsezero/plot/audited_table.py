@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -9,6 +10,7 @@ from matplotlib.colors import to_rgb
 from scipy import sparse
 
 from falsezero.analysis.ordering import order_by_correspondence
+from falsezero.data.groups import row_groups
 from falsezero.plot._canvas import INK, SURPRISING_ONE, SURPRISING_ZERO, Display, shorten
 
 if TYPE_CHECKING:
@@ -36,6 +38,8 @@ class AuditedTableDisplay(Display):
     rows, columns : labels
     is_part : bool, default=False
         Whether rows or columns of the table were left out.
+    groups : list of (name, number of rows), optional
+        Groups of the rows, from top to bottom.
 
     Examples
     --------
@@ -55,6 +59,7 @@ class AuditedTableDisplay(Display):
         rows: Any,
         columns: Any,
         is_part: bool = False,
+        groups: list[tuple[str, int]] | None = None,
     ):
         self.recorded = np.asarray(recorded)
         self.expected = np.asarray(expected)
@@ -63,12 +68,19 @@ class AuditedTableDisplay(Display):
         self.rows = np.asarray(rows)
         self.columns = np.asarray(columns)
         self.is_part = is_part
+        self.groups = groups or []
 
     @classmethod
-    def from_audit(cls, audit: Audit, *, ax: Any = None) -> AuditedTableDisplay:
-        """Draw an audit."""
+    def from_audit(cls, audit: Audit, *, groups: Any = None, ax: Any = None) -> AuditedTableDisplay:
+        """Draw an audit; `groups`, one value per row or by row label, keeps groups together."""
         table = audit.table
         rows, columns = _chosen(table)
+        known = []
+        if groups is not None:
+            found = row_groups(groups, table.rows)
+            rows = rows[np.argsort(found.codes[rows] % (len(found.names) + 1), kind="stable")]
+            names = [*found.names, "no group"]
+            known = [(names[code], len(list(same))) for code, same in groupby(found.codes[rows])]
         corner = np.ix_(np.arange(len(rows)), columns)
         zeros, ones = (
             _marked(found, table)[rows].toarray()[corner] for found in (audit.zeros, audit.ones)
@@ -81,6 +93,7 @@ class AuditedTableDisplay(Display):
             table.rows[rows],
             table.columns[columns],
             (len(rows), len(columns)) != table.shape,
+            known,
         )
         return display.plot(ax)
 
@@ -103,8 +116,22 @@ class AuditedTableDisplay(Display):
         if n_rows <= max_labels:
             names = [shorten(name, 20) for name in self.rows]
             panels[0].set_yticks(np.arange(n_rows), names, fontsize=7)
+        self._separate(panels)
         panels[0].set_ylabel(f"{n_rows} rows × {n_columns} columns", fontsize=9)
         return self
+
+    def _separate(self, panels: Any) -> None:
+        """Draw lines between groups, and write their names at the right."""
+        if not self.groups:
+            return
+        names, sizes = zip(*self.groups, strict=True)
+        ends = np.cumsum(sizes)
+        for panel in panels:
+            panel.hlines(ends[:-1] - 0.5, *panel.get_xlim(), color="#009e73", linewidth=1.2)
+        panels[1].yaxis.tick_right()
+        panels[1].set_yticks(
+            ends - np.asarray(sizes) / 2 - 0.5, [shorten(name, 20) for name in names], fontsize=8
+        )
 
     def _picture(self) -> np.ndarray:
         picture = np.ones((*self.recorded.shape, 3))

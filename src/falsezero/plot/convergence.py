@@ -14,7 +14,7 @@ __all__ = ["ConvergenceDisplay"]
 class ConvergenceDisplay(Display):
     """What is left to gain at each iteration, on a logarithmic scale, and where each fit ended.
 
-    Of models that sample, the log probability of every draw, one line a chain.
+    Of models that sample, the log probability of every draw, one line per chain.
 
     Parameters
     ----------

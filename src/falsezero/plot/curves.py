@@ -16,7 +16,7 @@ _MOST_INSIDE = 6
 
 
 class CurvesDisplay(Display):
-    """A quantity against another, one curve a method, with error bars.
+    """A quantity against another, one curve per method, with error bars.
 
     Parameters
     ----------
@@ -111,7 +111,7 @@ class BoxesDisplay(Display):
         self.y_label = y_label
 
     def plot(self, ax: Any = None) -> BoxesDisplay:
-        """Draw one box a group."""
+        """Draw one box per group."""
         ax = self._begin(ax, (1.5 + 0.9 * len(self.groups), 3.4))
         ax.boxplot(list(self.groups.values()), tick_labels=list(self.groups))
         ax.tick_params("x", labelrotation=30, labelsize=8)

@@ -36,7 +36,7 @@ def draw_demo(
     weights: np.ndarray,
     image_shape: tuple[int, int],
 ) -> None:
-    """Draw a few images (one a row of each table) and all components, and save the picture.
+    """Draw a few images (one per row of each table) and all components, and save the picture.
 
     Parameters
     ----------
@@ -71,7 +71,7 @@ def draw_demo(
         fontsize=13,
         fontweight="bold",
     )
-    patches = [Patch(facecolor=colour, label=said) for colour, said in _MEANING.items()]
+    patches = [Patch(facecolor=colour, label=meaning) for colour, meaning in _MEANING.items()]
     figure.legend(handles=patches, loc="outside lower center", ncols=len(patches), frameon=False)
     figure.savefig(path)
 
@@ -93,9 +93,9 @@ def _draw_components(
         panel.imshow(components[k].reshape(shape), cmap=INK, vmin=0, vmax=1)
         is_phantom = kinds[k] != "content"
         word = f"{KIND_WORD[kinds[k]]}\n" if is_phantom else ""
-        said = f"{word}{weights[k]:.0%}"
-        colour = KIND_COLOUR[kinds[k]] if is_phantom else "black"
-        panel.set_xlabel(said, fontsize=9, color=colour, fontweight="bold" if is_phantom else None)
+        caption = f"{word}{weights[k]:.0%}"
+        colour, weight = (KIND_COLOUR[kinds[k]], "bold") if is_phantom else ("black", None)
+        panel.set_xlabel(caption, fontsize=9, color=colour, fontweight=weight)
         edge = {"color": colour, "linewidth": 4} if is_phantom else {}
         panel.spines[:].set(visible=True, **edge)
 

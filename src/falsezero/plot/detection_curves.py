@@ -47,7 +47,7 @@ class DetectionCurvesDisplay(Display):
         return self.names[self.order[0]]
 
     def plot(self, ax: Any = None) -> DetectionCurvesDisplay:
-        """Draw one curve a column, the hardest and the easiest with their names."""
+        """Draw one curve per column, the hardest and the easiest with their names."""
         ax = self._begin(ax, (5.6, 3.8))
         looks = np.arange(1, self.seen.shape[1] + 1)
         named = [*self.order[:_NAMED], *self.order[_NAMED:][-_NAMED:]]

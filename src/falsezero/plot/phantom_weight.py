@@ -19,7 +19,7 @@ _RINGS = "os^D"
 class PhantomWeightDisplay(Display):
     """Is it noise? Rows with few ones should carry most of a component that stands for omissions.
 
-    One dot a row: how many ones it has, and how much of it the phantom explains (Bingham et al.,
+    One dot per row: how many ones it has, and how much of it the phantom explains (Bingham et al.,
     section 3.2, on the fossil sites). For a black phantom the relation runs the other way.
 
     Parameters
@@ -71,7 +71,7 @@ class PhantomWeightDisplay(Display):
         }
 
     def plot(self, ax: Any = None, marked: Sequence[int] = ()) -> PhantomWeightDisplay:
-        """Draw one cloud of dots a component, and rings around the rows in `marked`."""
+        """Draw one cloud of dots per component, and rings around the rows in `marked`."""
         ax = self._begin(ax, (5.0, 3.8))
         markers = "osD^v"
         for i, (k, correlation) in enumerate(self.correlations.items()):

@@ -15,12 +15,12 @@ __all__ = ["TrialDisplay"]
 
 
 class TrialDisplay(Display):
-    """Average precision on hidden finds, one bar a method, best first, with standard errors.
+    """Average precision on hidden finds, one bar per method, best first, with standard errors.
 
     Parameters
     ----------
     methods : list of str
-    precision, error : arrays of one number a method
+    precision, error : arrays of one number per method
     highlighted : str
         The method drawn in colour: the audit's own.
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
+from falsezero.data.groups import row_groups
 from falsezero.data.validate import labels_of
 from falsezero.plot._canvas import KIND_COLOUR, KIND_WORD, Display, grid_of, literal, shorten
 from falsezero.plot._kinds import kinds_of
@@ -15,7 +15,7 @@ __all__ = ["WeightsByGroupDisplay"]
 
 
 class WeightsByGroupDisplay(Display):
-    """Box plots of each component's row weights, one box a group, one panel a component.
+    """Box plots of each component's row weights, one box per group, one panel per component.
 
     A covariate of more than `n_bins` different numbers is cut into so many groups of about equal
     size; of fewer, and of text, every value is a group.
@@ -62,17 +62,13 @@ class WeightsByGroupDisplay(Display):
         ax: Any = None,
         **options: Any,
     ) -> WeightsByGroupDisplay:
-        """Draw a fitted model, its table and a covariate with one value a row."""
-        by = np.asarray(by)
-        n_rows = len(labels_of(model, table)[0])
-        if len(by) != n_rows:
-            raise ValueError(f"by= has {len(by)} values, but the table has {n_rows} rows.")
+        """Draw a fitted model, its table and a covariate with one value per row."""
+        found = row_groups(by, labels_of(model, table)[0], n_bins=n_bins, option="by")
         weights = np.concatenate([weights for _, weights in model.weights_by_block(table)])
-        groups, names = _numbers(by, n_bins) if by.dtype.kind in "fiu" else _words(by)
-        return cls(weights, groups, names, kinds_of(model), covariate).plot(ax, **options)
+        return cls(weights, *found, kinds_of(model), covariate).plot(ax, **options)
 
     def plot(self, ax: Any = None, n_columns: int = 3) -> WeightsByGroupDisplay:
-        """Draw one panel a component."""
+        """Draw one panel per component."""
         count = self.weights.shape[1]
         down, across = grid_of(count, n_columns)
         width = max(2.6, 0.9 + 0.28 * len(self.names))
@@ -105,32 +101,3 @@ class WeightsByGroupDisplay(Display):
         if self.weights.min() >= 0 and self.weights.max() <= 1:
             panel.set_ylim(-0.03, 1.03)
         panel.spines[["top", "right"]].set_visible(False)
-
-
-def _numbers(by: np.ndarray, n_bins: int) -> tuple[np.ndarray, list[str]]:
-    """Groups of about equal size; rows with an unknown number are left out."""
-    known = np.isfinite(by)
-    if not known.any():
-        raise ValueError("by= has no number, so there are no groups to draw.")
-    values = np.unique(by[known])
-    if len(values) <= n_bins:
-        groups = np.searchsorted(values, np.where(known, by, values[0]))
-        return np.where(known, groups, -1), [_plain(value) for value in values]
-    edges = np.unique(np.quantile(by[known], np.linspace(0, 1, n_bins + 1)))
-    inner = edges[1:-1]
-    groups = np.where(known, np.searchsorted(inner, np.nan_to_num(by), side="right"), -1)
-    return groups, [f"{_plain(low)}–{_plain(high)}" for low, high in pairwise(edges)]
-
-
-def _plain(number: float) -> str:
-    """A number as people write it; years keep all their digits.
-
-    >>> _plain(1998.0), _plain(2.345678), _plain(12.5)
-    ('1998', '2.346', '12.5')
-    """
-    return np.format_float_positional(float(number), precision=4, fractional=False, trim="-")
-
-
-def _words(by: np.ndarray) -> tuple[np.ndarray, list[str]]:
-    names, groups = np.unique(by.astype(str), return_inverse=True)
-    return groups, names.tolist()
