@@ -2,7 +2,19 @@
 
 import sys
 
-from falsezero.cli import main
+__all__ = ["run"]
+
+
+def run() -> int:
+    """Run the command; Ctrl-C while it is still being imported is told like any other."""
+    try:
+        from falsezero.cli import main
+
+        return main()
+    except KeyboardInterrupt:
+        print("Interrupted.", file=sys.stderr)
+        return 130
+
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run())

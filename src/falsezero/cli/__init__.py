@@ -1,4 +1,4 @@
-"""The command line: `falsezero COMMAND`. Arguments become public calls; one file a command.
+"""The command line: `falsezero COMMAND`. Arguments become public calls; one file per command.
 
 Exit codes: 0 done, 1 failed, 2 wrong usage, 3 not converged under --strict, 130 interrupted.
 Nothing heavy is imported before a command needs it, so that help comes at once.
@@ -24,6 +24,7 @@ __all__ = ["main"]
 
 COMMANDS = (
     "audit",
+    "app",
     "demo",
     "select",
     "fit",

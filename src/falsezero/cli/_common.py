@@ -17,14 +17,17 @@ __all__ = [
     "Number",
     "Registered",
     "Whole",
+    "announce_reading",
     "build_model",
     "components_option",
     "fitting_options",
+    "groups_option",
     "image_option",
     "is_watched",
     "jobs_option",
     "keep_option",
     "keep_weights",
+    "load_model",
     "model_argument",
     "more_option",
     "name_option",
@@ -36,6 +39,7 @@ __all__ = [
     "title_option",
     "together",
     "was_interrupted",
+    "working",
 ]
 
 DEFAULT_RESTARTS = 5
@@ -149,6 +153,12 @@ jobs_option = click.option(
 
 title_option = click.option("--title", metavar="TEXT", help="What the page is called.")
 
+groups_option = click.option(
+    "--groups",
+    metavar="FILE",
+    help="Row labels and their groups, such as ages or parties: the page tells them apart.",
+)
+
 image_option = click.option(
     "--image",
     type=int,
@@ -214,6 +224,35 @@ def say(message: str) -> None:
 def is_watched(quiet: bool) -> bool:
     """Whether progress should be shown: somebody looks, and did not ask for silence."""
     return sys.stderr.isatty() and not quiet
+
+
+@contextmanager
+def working(what: str) -> Iterator[None]:
+    """Show that work goes on, and for how long, where somebody looks."""
+    from falsezero.inference.progress import stages
+
+    with stages("falsezero", int(is_watched(False)), 1) as begin:
+        begin(what)
+        yield
+
+
+_LARGE = 10_000_000
+"""Bytes from which on a person waits for a file to be read."""
+
+
+def announce_reading(path: str) -> None:
+    """Say at once that a large file is being read, where somebody looks."""
+    file = Path(path)
+    if is_watched(False) and file.is_file() and file.stat().st_size > _LARGE:
+        say(f"Reading {path} ({file.stat().st_size / 1e6:,.0f} MB) ...")
+
+
+def load_model(path: str) -> Any:
+    """The model in a file, announced if it is large."""
+    import falsezero as fz
+
+    announce_reading(path)
+    return fz.load(path)
 
 
 def shown_number(component: Any) -> Any:

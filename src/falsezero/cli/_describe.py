@@ -123,7 +123,7 @@ def _kinds(model: Any) -> list[str | None]:
 
 
 def _component_lines(summary: dict[str, Any], width: int | None) -> list[str]:
-    """One line a component; kinds and weights only where the model knows any."""
+    """One line per component; kinds and weights only where the model knows any."""
     components = summary["components"]
     size = max(len(part["kind"] or "") for part in components)
     weighed = components[0]["weight"] is not None

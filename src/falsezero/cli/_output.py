@@ -6,7 +6,7 @@ import json
 import math
 import shutil
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ __all__ = ["Target", "new_file", "output_options", "raw_option", "write_json"]
 
 _FORMATS = (".csv", ".tsv", ".json")
 _RAW = "falsezero.raw"
+_INPUTS = ("table", "model", "surveyed", "groups", "detection", "certain", "revisits")
 
 
 def output_options(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -63,7 +64,7 @@ def new_file(path: str, force: bool) -> Path:
 def _spare_inputs(target: Path) -> None:
     """No command may write over what it reads, whatever --force says."""
     given = click.get_current_context().params
-    inputs = [Path(given[name]) for name in ("table", "model", "surveyed") if given.get(name)]
+    inputs = [Path(given[name]) for name in _INPUTS if given.get(name)]
     if target.exists() and any(path.exists() and target.samefile(path) for path in inputs):
         raise click.ClickException(f"{target} is what this command reads; give -o another name.")
 
@@ -106,7 +107,9 @@ class Target:
         elif self.format == ".json":
             self._write(write_json(findings.to_rows()))
         else:
-            lines = (map(_short, row.values()) for row in findings.to_rows())
+            from falsezero.io.tables import short_number
+
+            lines = (map(short_number, row.values()) for row in findings.to_rows())
             self._write(self._separated(chain([findings.columns], lines)))
 
     def write_table(self, table: Any) -> None:
@@ -121,8 +124,9 @@ class Target:
             content = {"rows": rows, "columns": columns, "values": table.to_numpy().tolist()}
             self._write(json.dumps(_plain(content), ensure_ascii=False) + "\n")
         else:
-            head = ["", *table.columns.tolist()]
-            self._write(self._separated(chain([head], _lines(table))))
+            from falsezero.io.tables import table_lines
+
+            self._write(self._separated(table_lines(table)))
 
     def _separated(self, lines: Any) -> str:
         from falsezero.data.plain_text import separated
@@ -143,22 +147,6 @@ class Target:
 
 def _hint() -> None:
     click.echo("Write all of it with -o FILE.csv.", err=True)
-
-
-def _lines(table: Any) -> Iterator[list[Any]]:
-    """Rows of a table as text, a few at a time made dense."""
-    labels = table.rows.tolist()
-    for start in range(0, len(labels), 256):
-        dense = table.values[start : start + 256].toarray().tolist()
-        for label, values in zip(labels[start : start + 256], dense, strict=True):
-            yield [label, *map(_short, values)]
-
-
-def _short(value: Any) -> Any:
-    """Six digits say enough, and an empty field says that nothing is known."""
-    if not isinstance(value, float):
-        return value
-    return "" if math.isnan(value) else f"{value:.6g}"
 
 
 def _plain(value: Any) -> Any:

@@ -64,12 +64,12 @@ def _plain(value: Any) -> Any:
 
 
 def _notice(path: str, way: dict[str, Any], differing: dict[str, Any]) -> str:
-    said = []
+    sentences = []
     if way:
-        said.append(f"Read {path} as the model's own table: {_options(way)}.")
+        sentences.append(f"Read {path} as the model's own table: {_options(way)}.")
     if differing:
-        said.append(f"Note: the model's own table was read with {_options(differing)}.")
-    return " ".join(said)
+        sentences.append(f"Note: the model's own table was read with {_options(differing)}.")
+    return " ".join(sentences)
 
 
 def _options(settings: dict[str, Any]) -> str:

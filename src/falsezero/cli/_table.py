@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from falsezero.cli._common import Number, Whole, say, together
+from falsezero.cli._common import Number, Whole, announce_reading, say, together
 from falsezero.cli._reading import recall
 from falsezero.cli._words import one_sentence
 
@@ -70,7 +70,8 @@ table_options = together(
         "--drop",
         multiple=True,
         metavar="NAME",
-        help="Wide table: a column or row to leave out, such as totals or dates; may be repeated.",
+        help="A column or row to leave out, such as totals or dates; '' for the lines of a long "
+        "table that name none; may be repeated.",
     ),
     click.option(
         "--mark",
@@ -118,6 +119,7 @@ def read_table(path: str, layout: dict[str, Any], kind: str = "binary") -> Any:
     """Read the table that the `table_options` describe, for a model of this kind."""
     import falsezero as fz
 
+    announce_reading(path)
     layout = dict(layout)
     transpose = layout.pop("transpose")
     if kind not in ("binary", "count"):

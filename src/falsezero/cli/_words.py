@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import shlex
 from collections.abc import Callable
+
+from falsezero.data.errors import as_sentence
 
 __all__ = ["one_sentence"]
 
@@ -33,21 +36,33 @@ OPTION_OF = {
     "checkpoint": "--checkpoint",
     "random_state": "--seed",
     "n_jobs": "--jobs",
+    "loss": "--loss",
+    "detection": "--detection",
+    "certain": "--certain",
+    "revisits": "--revisits",
+    "fdr": "--fdr",
 }
 _ARGUMENT = re.compile(rf"(?<![\w.-])({'|'.join(OPTION_OF)})=(?=([\w'\"(]?))")
 _BARE = re.compile(r"(?<![\w.'-])(max_iter|n_init|tol)(?![\w='])")
 
 _OTHERWISE: dict[str, str | Callable[[re.Match[str]], str]] = {
+    r"(?<=['\"]) and (?=(?:column|drop)=)": " ",
     r"\bindex=False": "--no-index",
     r"\bheader=False": "--no-header",
     r"\bkind='count' to keep counts": "a model of counts, as discrete-pca is",
     r"\bkind='real' to keep any number": "a model of real numbers, as bmf is",
-    r"\bmarks=\{(['\"])(.*?)\1: (\w+)\}": lambda found: _mark(found[2], found[3]),
+    r"\bmarks=(\{[^}]*\})": lambda found: _each("--mark", found[1]),
+    r"\bdrop=(\[[^]]*\])": lambda found: _each("--drop", found[1]),
     r"\(0: absent, None: not observed\)": "(=0: absent, =NA: not observed)",
+    r"\(1: present, 0: absent\)": "(=1: present, =0: absent)",
     r"\bn_components=range\((\d+), (\d+)\)": lambda found: f"-k {found[1]}-{int(found[2]) - 1}",
     r"BinaryICA\(inference='vb'\)": "binary-ica with --option inference=vb",
     r", such as table\.select\([^;.]*\)\)": "",
+    r"calibrate with revisits \(fz\.calibrate\)": "look again at some rows (--revisits)",
     r"compare models with compare\(\)": "see falsezero compare",
+    r"\(loss=\), detection rates \(detection=\), or calibrate with revisits \(fz\.calibrate\)": (
+        "(--loss), or list repeated looks (--look)"
+    ),
 }
 """What the shell says in a way of its own."""
 
@@ -60,23 +75,19 @@ def one_sentence(problem: object) -> str:
     >>> one_sentence(ValueError("pass index=False, or marks={'-': None} if nobody looked."))
     'pass --no-index, or --mark -=NA if nobody looked.'
     """
-    sentence = " ".join(str(problem).split())
-    if isinstance(problem, OSError) and problem.strerror:
-        sentence = f"{problem.strerror}: {problem.filename}."
-    known = isinstance(problem, (ValueError, OSError, ImportError, Warning, str))
-    if isinstance(problem, MemoryError):
-        reason = f" ({sentence})" if sentence else ""
-        sentence = f"There is not enough memory{reason}."
-    elif not sentence or not (known or sentence.endswith(".")):
-        kind = type(problem).__name__
-        sentence = f"{kind}: {sentence or 'no message'}; this is a mistake in falsezero, please "
-        sentence += "report it."
+    sentence = as_sentence(problem)
     for pattern, words in _OTHERWISE.items():
         sentence = re.sub(pattern, words, sentence)
     sentence = _BARE.sub(lambda found: OPTION_OF[found[1]], sentence)
     return _ARGUMENT.sub(lambda found: OPTION_OF[found[1]] + (" " if found[2] else ""), sentence)
 
 
-def _mark(text: str, means: str) -> str:
-    meaning = "NA" if means == "None" else means
-    return f"--mark {shlex.quote(f'{text}={meaning}')}"
+def _each(option: str, listed: str) -> str:
+    """An option that is given once for every entry of a list or dict."""
+    try:
+        entries = ast.literal_eval(listed)
+    except (SyntaxError, ValueError):
+        return f"{option} ..."
+    if isinstance(entries, dict):
+        entries = [f"{k}={'NA' if v is None else v}" for k, v in entries.items()]
+    return " ".join(f"{option} {shlex.quote(entry)}" for entry in entries)

@@ -7,11 +7,29 @@ from typing import Any
 
 import click
 
-from falsezero.cli._common import Number, Whole, is_watched, say, seed_option, title_option
+from falsezero.cli._common import (
+    Number,
+    Whole,
+    groups_option,
+    is_watched,
+    say,
+    seed_option,
+    title_option,
+    working,
+)
+from falsezero.cli._knowledge import (
+    asked_list,
+    calibrated,
+    check_questions,
+    knowledge_options,
+    stated,
+)
 from falsezero.cli._output import Target, force_option, json_option, new_file, raw_option
 from falsezero.cli._table import read_table, read_to_learn, table_argument, table_options
+from falsezero.cli._words import one_sentence
 
 _PAGES = (".html", ".htm")
+_KNOWLEDGE = ("loss", "detection", "certain", "revisits", "fdr", "plan", "by")
 
 
 @click.command()
@@ -24,12 +42,7 @@ _PAGES = (".html", ".htm")
 )
 @click.option("-n", type=Whole(min=1), metavar="N", help="List at most N zeros.")
 @click.option("--ones", is_flag=True, help="List surprising ones instead of zeros.")
-@click.option(
-    "--loss",
-    type=Number(0, 1),
-    metavar="E",
-    help="Share of what is there that one look misses, if you know it.",
-)
+@knowledge_options
 @click.option("--look", metavar="NAME", help="Repeated looks: the column that names the look.")
 @click.option("--observer", metavar="NAME", help="Repeated looks: the column that says by whom.")
 @click.option(
@@ -40,8 +53,16 @@ _PAGES = (".html", ".htm")
     help="Repeated looks: a column of numbers that describe the look; may be repeated.",
 )
 @click.option("--false-alarms", is_flag=True, help="Looks may record what is not there.")
+@click.option(
+    "--most-cells",
+    type=Number(min=1),
+    metavar="X",
+    help="Of a table with more cells, audit some rows and the most frequent columns.  "
+    "[default: 40,000,000]",
+)
 @seed_option
 @title_option
+@groups_option
 @force_option
 @json_option
 @raw_option
@@ -51,16 +72,17 @@ def command(
     output: str | None,
     n: int | None,
     ones: bool,
-    loss: float | None,
     look: str | None,
     observer: str | None,
     variables: tuple[str, ...],
     false_alarms: bool,
+    most_cells: float | None,
     seed: int,
     title: str | None,
+    groups: str | None,
     force: bool,
     as_json: bool,
-    **layout: Any,
+    **more: Any,
 ) -> None:
     """Name the surprising zeros of a table, and test on the table itself how well that works.
 
@@ -71,10 +93,15 @@ def command(
     falsezero audit finds.csv --row site --column genus -o audit.html
     falsezero audit finds.csv --row site --column genus -n 20
     falsezero audit visits.csv --row site --column species --look visit --surveyed effort.csv
+    falsezero audit sites.csv --revisits again.csv --plan 20 -o plan.csv
     """
     import falsezero as fz
+    from falsezero.data.groups import row_groups
 
+    known = {name: more.pop(name) for name in _KNOWLEDGE}
+    layout = more
     is_page = output is not None and Path(output).suffix.lower() in _PAGES
+    check_questions(known, is_page)
     target = None if is_page else Target(output, force, as_json)
     page = new_file(str(output), force) if is_page else None
     if look is None and not observer and not variables:
@@ -84,17 +111,35 @@ def command(
             table, {**layout, "look": look, "observer": observer, "variables": variables}
         )
         say(repr(cells).split("\n")[0])
+    cells = _audited_part(cells, most_cells, seed)
+    group_of = None if groups is None else row_groups(groups, cells.rows)
     found = fz.audit(
         cells,
-        loss=loss,
+        **stated(known),
         false_alarms=false_alarms,
         random_state=seed,
         verbose=int(is_watched(False)),
     )
-    say(found.summary)
+    found = calibrated(found, known["revisits"], layout)
+    with working("looking at every zero"):
+        summary = found.summary
+    say(one_sentence(summary))
     if page is not None:
-        found.to_html(page, title=title)
+        with working("drawing the page"):
+            found.to_html(page, title=title, groups=group_of)
         say(f"Wrote {page}; open it in a browser.")
     if target is not None:
-        listed = found.ones if ones else found.zeros
+        with working("giving reasons"):
+            listed = asked_list(found, known, ones)
         target.write_findings(listed if n is None else listed.head(n))
+
+
+def _audited_part(cells: Any, most_cells: float | None, seed: int) -> Any:
+    """The table, or a part of it that can be audited in minutes, and a word on that."""
+    from falsezero.data.part import MOST_CELLS, describe_part, part_of
+
+    part = part_of(cells, most_cells or MOST_CELLS, seed)
+    if part is not cells:
+        more = "Give --most-cells to audit more; `falsezero fit` and `gaps` take all of it."
+        say(f"{describe_part(part, cells)} {more}")
+    return part

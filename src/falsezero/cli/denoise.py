@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from falsezero.cli._common import Number, keep_option, keep_weights, model_argument, say
+from falsezero.cli._common import Number, keep_option, keep_weights, load_model, model_argument, say
 from falsezero.cli._output import Target, new_file, output_options
 from falsezero.cli._table import read_for, table_argument, table_options
 
@@ -52,7 +52,7 @@ def command(
     is_annotated = output is not None and output.lower().endswith(".h5ad")
     annotated = new_file(str(output), force) if is_annotated else None
     target = Target(None if is_annotated else output, force, as_json)
-    fitted = fz.load(model)
+    fitted = load_model(model)
     weights = keep_weights(fitted, keep)
     clean = fz.denoise(
         fitted,

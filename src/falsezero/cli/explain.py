@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from falsezero.cli._common import Whole, model_argument, shown_number
+from falsezero.cli._common import Whole, load_model, model_argument, shown_number
 from falsezero.cli._output import Target, output_options
 from falsezero.cli._table import read_for, table_argument, table_options
 
@@ -43,7 +43,7 @@ def command(
     import falsezero as fz
 
     target = Target(output, force, as_json)
-    fitted = fz.load(model)
+    fitted = load_model(model)
     cells = read_for(fitted, table, layout)
     causes = fz.explain(
         fitted,

@@ -6,7 +6,15 @@ from typing import Any
 
 import click
 
-from falsezero.cli._common import image_option, model_argument, say, title_option
+from falsezero.cli._common import (
+    groups_option,
+    image_option,
+    load_model,
+    model_argument,
+    say,
+    title_option,
+    working,
+)
 from falsezero.cli._output import force_option, new_file
 from falsezero.cli._table import read_for, table_argument, table_options
 
@@ -16,6 +24,7 @@ from falsezero.cli._table import read_for, table_argument, table_options
 @table_argument
 @click.option("--output", "-o", required=True, metavar="PAGE.html", help="The page to write.")
 @title_option
+@groups_option
 @image_option
 @force_option
 @table_options
@@ -24,6 +33,7 @@ def command(
     table: str,
     output: str,
     title: str | None,
+    groups: str | None,
     image: tuple[int, int] | None,
     force: bool,
     **layout: Any,
@@ -39,6 +49,8 @@ def command(
     import falsezero as fz
 
     page = new_file(output, force)
-    fitted = fz.load(model)
-    fz.explore(fitted, read_for(fitted, table, layout), page, title=title, image_shape=image)
+    fitted = load_model(model)
+    cells = read_for(fitted, table, layout)
+    with working("writing the page"):
+        fz.explore(fitted, cells, page, title=title, image_shape=image, groups=groups)
     say(f"Wrote {page}; open it in a browser.")

@@ -13,6 +13,7 @@ from falsezero.cli._common import (
     is_watched,
     keep_option,
     keep_weights,
+    load_model,
     model_argument,
     say,
     shown_number,
@@ -62,7 +63,7 @@ def command(
     import falsezero as fz
 
     target = Target(output, force, as_json)
-    fitted = fz.load(model)
+    fitted = load_model(model)
     cells, weights = read_for(fitted, table, layout), keep_weights(fitted, keep)
     if ones:
         found = fz.surprising_ones(fitted, cells, keep=weights, n=n)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from falsezero.cli._common import Whole, model_argument
+from falsezero.cli._common import Whole, load_model, model_argument
 from falsezero.cli._describe import describe, show
 from falsezero.cli._output import json_option
 
@@ -20,6 +20,5 @@ def command(model: str, top: int, as_json: bool) -> None:
     (content, white phantom: makes zeros, black phantom: makes ones, extinct), mean weight or prior,
     and its N strongest columns.
     """
-    import falsezero as fz
 
-    show(describe(fz.load(model), top), as_json)
+    show(describe(load_model(model), top), as_json)

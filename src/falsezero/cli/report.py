@@ -11,6 +11,7 @@ from falsezero.cli._common import (
     Registered,
     Whole,
     build_model,
+    groups_option,
     image_option,
     is_watched,
     jobs_option,
@@ -60,6 +61,7 @@ from falsezero.cli.select import NumbersOf
 @jobs_option
 @more_option
 @title_option
+@groups_option
 @image_option
 @force_option
 @table_options
@@ -74,6 +76,7 @@ def command(
     jobs: int | None,
     more: tuple[str, ...],
     title: str | None,
+    groups: str | None,
     image: tuple[int, int] | None,
     force: bool,
     **layout: Any,
@@ -101,6 +104,7 @@ def command(
         n_init=restarts,
         title=title,
         image_shape=image,
+        groups=groups,
         random_state=seed,
         n_jobs=jobs,
         verbose=int(is_watched(False)),

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from falsezero.cli._common import Whole, model_argument
+from falsezero.cli._common import Whole, load_model, model_argument
 from falsezero.cli._describe import describe
 from falsezero.cli._output import Target, output_options
 from falsezero.cli._table import read_for, table_options
@@ -39,7 +39,7 @@ def command(
 ) -> None:
     """List the strongest columns of every component.
 
-    They are the words of a topic or the members of a community. One line a component, numbered as
+    They are the words of a topic or the members of a community. One line per component, numbered as
     in `falsezero info`, heaviest first. With TABLE, also the columns that tell the component from
     the others (by Bayes factor), and the rows that are most about it. With --links, also the rows
     that somebody reaches who follows links on the topic (topic-specific PageRank).
@@ -53,7 +53,7 @@ def command(
     if links is not None and table is None:
         raise click.UsageError("--links needs TABLE: links are between its rows.")
     target = Target(output, force, as_json)
-    fitted = fz.load(model)
+    fitted = load_model(model)
     components = describe(fitted, top)["components"]
     for part in components:
         part["strongest"] = ", ".join(member["column"] for member in part["strongest"])
