@@ -1,6 +1,7 @@
 """The items of a reproduced paper as a table: what was run, and what was found."""
 
 import json
+import shutil
 from importlib import import_module
 from pathlib import Path
 
@@ -20,6 +21,11 @@ def results_of(folder, paper):
     """What the last recorded run found, or None where no run is recorded."""
     file = Path(folder) / "papers" / "results" / f"{paper}.json"
     return json.loads(file.read_text(encoding="utf-8")) if file.exists() else None
+
+
+def report_of(folder, paper):
+    """Where the report of the recorded run is kept."""
+    return Path(folder) / "papers" / "reports" / f"{paper}.html"
 
 
 def rows_of(paper, results):
@@ -45,7 +51,12 @@ class PaperItems(Directive):
         environment = self.state.document.settings.env
         results = results_of(environment.srcdir, paper)
         rows = list(rows_of(paper, results))
-        return [nodes.paragraph(text=_sentence(rows, results)), _table(rows)]
+        said = nodes.paragraph(text=_sentence(rows, results))
+        if report_of(environment.srcdir, paper).exists():
+            link = nodes.reference(refuri=f"reports/{paper}.html")
+            link += nodes.Text("The whole report, with every table and figure")
+            said += [nodes.Text(" "), link, nodes.Text(".")]
+        return [said, _table(rows)]
 
 
 def _sentence(rows, results):
@@ -55,10 +66,14 @@ def _sentence(rows, results):
     counts = ", ".join(
         f"{verdicts.count(name)} {name}" for name in dict.fromkeys(verdicts)
     )
+    spent = (
+        f"{results['cpu_minutes']} minutes of processor time"
+        if "cpu_minutes" in results
+        else f"{results['minutes']} minutes"
+    )
     return (
         f"{len(rows)} items: {counts}. The {results['form']} form, run on {results['date']} "
-        f"({results['machine']}), took {results['minutes']} minutes and "
-        f"{results['megabytes']} MB."
+        f"({results['machine']}), took {spent} and {results['megabytes']} MB."
     )
 
 
@@ -85,7 +100,16 @@ def _row(texts):
     return row
 
 
+def _copy_reports(app, error):
+    """Put the reports beside the pages that link to them."""
+    source = Path(app.srcdir) / "papers" / "reports"
+    if error is None and app.builder.format == "html" and source.is_dir():
+        target = Path(app.outdir) / "papers" / "reports"
+        shutil.copytree(source, target, dirs_exist_ok=True)
+
+
 def setup(app):
-    """Offer the directive under the name `paper-items`."""
+    """Offer the directive under the name `paper-items`; copy the reports once pages are built."""
     app.add_directive("paper-items", PaperItems)
+    app.connect("build-finished", _copy_reports)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

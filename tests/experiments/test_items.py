@@ -1,6 +1,7 @@
 """Every table, figure and claim of a paper is shown, judged, or has a reason why not."""
 
 import ast
+import html
 import json
 from importlib import import_module
 from pathlib import Path
@@ -14,6 +15,7 @@ from falsezero.experiments._report import Report
 from falsezero.plot import CurvesDisplay
 
 HOME = Path(falsezero.experiments.__file__).parent
+REPORTS = Path(__file__).parents[2] / "docs" / "papers" / "reports"
 NAMES = [paper.replace("-", "_") for paper in PAPERS]
 
 
@@ -74,7 +76,16 @@ def test_the_recorded_run_covers_the_list(paper):
     assert [row["item"] for row in results["items"]] == listed
     assert all(row["verdict"] for row in results["items"])
     assert all(row["reason"] for row in results["items"] if row["verdict"] == "does not hold")
+    assert results["form"] in ("full", "quick")
     assert f"{{paper-items}} {paper}" in (root / f"{paper}.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("report", sorted(REPORTS.glob("*.html")), ids=lambda file: file.stem)
+def test_a_recorded_report_is_that_of_its_results(report):
+    file = REPORTS.parent / "results" / f"{report.stem}.json"
+    results, page = json.loads(file.read_text(encoding="utf-8")), report.read_text(encoding="utf-8")
+    assert all(f"<td>{html.escape(row['item'])}</td>" in page for row in results["items"])
+    assert f"{results['date']}, {results['machine']}" in html.unescape(page)
 
 
 FEW = (

@@ -17,7 +17,10 @@ from falsezero.models.baselines.plsa import PLSA
 from falsezero.models.convex.aspect_bernoulli import AspectBernoulli
 from falsezero.models.convex.binary_ica import BinaryICA
 
-__all__ = ["fitted", "method", "restored", "without_emptiest"]
+__all__ = ["AS_IN_THE_PAPER", "fitted", "method", "restored", "without_emptiest"]
+
+AS_IN_THE_PAPER: dict[str, dict[str, Any]] = {"LPCA": {"bias": False}}
+"""Options with which methods are those of Bingham et al.: their logistic PCA is eq. 24."""
 
 
 def method(name: str, n_components: int, *, seed: int = 0, rough: bool = False, **more: Any) -> Any:

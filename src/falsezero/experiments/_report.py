@@ -15,6 +15,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from falsezero.data.output import write_text
 from falsezero.data.tidy import Tidy
 from falsezero.experiments._items import NOT_KNOWN, Item
@@ -71,6 +73,7 @@ class Report:
         self._claims: list[dict[str, str]] = []
         self._parts: list[str] = []
         self._began = time.perf_counter()
+        self._sections: list[tuple[str, float]] = []
 
     @property
     def claims(self) -> Tidy:
@@ -111,10 +114,18 @@ class Report:
                 f"{name!r} is not in the list of what {self.title!r} covers; add it to the items."
             )
 
+    @property
+    def costs(self) -> Tidy:
+        """Seconds of processor time that each part of the report took."""
+        starts = [start for _, start in self._sections]
+        spent = np.diff([*starts, time.process_time()]).round(1)
+        return Tidy(part=[title for title, _ in self._sections], cpu_seconds=spent.tolist())
+
     def section(self, title: str, text: str = "") -> None:
         """Begin a part of the report, and tell on standard error how far we are."""
         seconds = time.perf_counter() - self._began
         print(f"[{seconds:6.1f} s] {title}", file=sys.stderr, flush=True)
+        self._sections.append((title, time.process_time()))
         self._parts.append(f"<h2>{html.escape(title)}</h2>")
         if text:
             self.text(text)
@@ -167,10 +178,8 @@ class Report:
     def figure(self, display: Any, caption: str, *items: str) -> None:
         """A drawn display, and the items that it shows."""
         self._draw(items)
-        stream = io.BytesIO()
-        display.figure_.savefig(stream, format="png", dpi=110)
+        data = base64.b64encode(_png(display.figure_)).decode()
         display.close()
-        data = base64.b64encode(stream.getvalue()).decode()
         text = html.escape(caption)
         self._parts.append(
             f'<figure><img alt="{text}" src="data:image/png;base64,{data}">'
@@ -183,7 +192,7 @@ class Report:
             self._drawn.add(name)
 
     def write(self, folder: Path) -> Path:
-        """Write report.html, and claims.json and items.json for machines; returns the page."""
+        """Write report.html, and claims, items and costs as JSON; returns the page."""
         left_out = [row["item"] for row in self.items.to_rows() if not row["verdict"]]
         if left_out:
             raise ValueError(
@@ -193,7 +202,8 @@ class Report:
         target = Path(folder) / "report.html"
         write_text(target, self._page())
         summary = {"title": self.title, **self._circumstances(), "items": self.items.to_rows()}
-        for name, content in (("claims", self._claims), ("items", summary)):
+        contents = {"claims": self._claims, "items": summary, "costs": self.costs.to_rows()}
+        for name, content in contents.items():
             text = json.dumps(content, indent=1, ensure_ascii=False)
             write_text(Path(folder) / f"{name}.json", text)
         return target
@@ -203,9 +213,10 @@ class Report:
         return {
             "form": "quick" if self.quick else "full",
             "date": datetime.now(UTC).date().isoformat(),
-            "machine": f"{platform.machine()}, {os.cpu_count()} cores, "
+            "machine": f"{_processor()}, {os.cpu_count()} cores, "
             f"Python {platform.python_version()}",
             "minutes": round((time.perf_counter() - self._began) / 60, 1),
+            "cpu_minutes": round(time.process_time() / 60, 1),
             "megabytes": _peak_megabytes(),
         }
 
@@ -217,15 +228,39 @@ class Report:
         listed = f"<h2>Items of the paper</h2>{_as_html(self.items)}" if self._items else ""
         head = (
             f"<h1>{html.escape(self.title)}</h1><p>{html.escape(self.citation)}</p>"
-            f"<p>{kind}; {made['minutes']:.1f} minutes, {made['megabytes']} MB, {made['date']}, "
+            f"<p>{kind}; {made['cpu_minutes']:.1f} minutes of processor time, "
+            f"{made['minutes']:.1f} minutes on the clock, {made['megabytes']} MB; {made['date']}, "
             f"{html.escape(made['machine'])}. {len(verdicts)} claims: {counts}.</p>"
             f"{listed}<h2>Claims</h2>{_as_html(self.claims)}"
         )
         return (
             '<!doctype html><html lang="en"><head><meta charset="utf-8">'
             f"<title>{html.escape(self.title)}</title><style>{_STYLE}</style></head>"
-            f"<body>{head}{''.join(self._parts)}</body></html>"
+            f"<body>{head}{''.join(self._parts)}<h2>What each part cost</h2>"
+            f"{_as_html(self.costs)}</body></html>"
         )
+
+
+def _png(figure: Any) -> bytes:
+    """A picture in 64 colours: a third of the size, and no difference to the eye."""
+    from PIL import Image
+
+    drawn, small = io.BytesIO(), io.BytesIO()
+    figure.savefig(drawn, format="png", dpi=110)
+    picture = Image.open(drawn).convert("RGB")
+    picture.quantize(64, dither=Image.Dither.NONE).save(small, format="png", optimize=True)
+    return small.getvalue()
+
+
+def _processor() -> str:
+    """The kind of processor, as the system names it."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    except OSError:  # not Linux
+        lines = []
+    named = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
+    kind = named[0] if named else platform.processor()
+    return f"{kind} ({platform.machine()})" if kind else platform.machine()
 
 
 def _peak_megabytes() -> int:

@@ -43,7 +43,7 @@ def run(out_dir: Path, quick: bool) -> Path:
     akaike(report, "Figure 3 (a)", "fossils", fossils.table, range(2, 9), 4)
     akaike(report, "Figure 3 (b)", "newsgroups", news.table, range(2, 9), 5)
     if not quick:
-        akaike(report, "Section 3.2.2", "digits", digits.table, range(8, 21), 15)
+        akaike(report, "Section 3.2.2", "digits", digits.table, range(10, 20), 15, n_init=4)
         bases.corrupted_orders(report, digits)
     entropy.steps(report, fossils)
     model = fossil_sites.aspects(report, fossils)

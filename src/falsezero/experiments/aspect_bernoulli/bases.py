@@ -9,18 +9,23 @@ import numpy as np
 from falsezero.data.corrupt import corrupt
 from falsezero.data.table import Table
 from falsezero.datasets import Dataset
-from falsezero.experiments._methods import fitted
+from falsezero.experiments._methods import AS_IN_THE_PAPER, fitted
 from falsezero.experiments._report import Report
+from falsezero.experiments._strips import as_probabilities, strip
 from falsezero.experiments.aspect_bernoulli.choice import akaike
-from falsezero.plot import ComponentImagesDisplay
 
 BLANK = 0.1
 METHODS = ("MB", "LPCA", "PLSA", "NMF")
+SHADES = {
+    "LPCA": ", grey is zero",
+    "PLSA": ", each to its own scale",
+    "NMF": ", each to its own scale",
+}
 
 
 def rivals(report: Report, data: Dataset) -> None:
     """Figures 12 and 14: 14 bases of four methods on digits with lost and with added pixels."""
-    clean, shape = data.table, data.image_shape or ()
+    clean, shape = data.table, data.image_shape or (1, data.table.shape[1])
     if report.quick:
         clean = clean.select(rows=np.arange(clean.shape[0]) % 4 == 0)
     cases = {
@@ -29,20 +34,15 @@ def rivals(report: Report, data: Dataset) -> None:
     }
     for where, table in cases.items():
         report.section(f"{where}: bases of MB, LPCA, PLSA and NMF")
-        models = {name: fitted(name, table, 14, rough=True) for name in METHODS}
+        models = {
+            name: fitted(name, table, 14, rough=True, **AS_IN_THE_PAPER.get(name, {}))
+            for name in METHODS
+        }
         for name, model in models.items():
-            images = _scaled(model.components_, name).reshape(-1, *shape)
-            display = ComponentImagesDisplay(images, np.ones(14) / 14, ["content"] * 14)
-            report.figure(display.plot(n_columns=14), f"{where}, {name}.", where)
+            images = as_probabilities(model.components_, name)
+            caption = f"{where}: bases of {name}" + SHADES.get(name, "") + "."
+            strip(report, images, shape, caption, where)
         _judge(report, where, models["MB"], table)
-
-
-def _scaled(bases: np.ndarray, name: str) -> np.ndarray:
-    """Bases between 0 and 1; those of LPCA with zero in the middle."""
-    if name == "MB":
-        return bases
-    top = np.abs(bases).max(axis=1, keepdims=True)
-    return bases / top / 2 + 0.5 if name == "LPCA" else bases / top
 
 
 def _judge(report: Report, where: str, mixture: Any, table: Table) -> None:
@@ -68,4 +68,4 @@ def corrupted_orders(report: Report, data: Dataset) -> None:
         (14, corrupt(data.table, omit=0.4, random_state=0)),
         (15, corrupt(data.table, add=0.4, random_state=0)),
     ):
-        akaike(report, "Section 3.4.2, AIC", "corrupted digits", table, range(10, 19), paper)
+        akaike(report, "Section 3.4.2, AIC", "corrupted digits", table, range(10, 19), paper, 4)

@@ -13,7 +13,7 @@ from falsezero.analysis.noise import find_phantoms
 from falsezero.data.corrupt import corrupt
 from falsezero.data.table import Table
 from falsezero.datasets import Dataset
-from falsezero.experiments._methods import fitted
+from falsezero.experiments._methods import AS_IN_THE_PAPER, fitted
 from falsezero.experiments._report import Report
 from falsezero.plot import (
     BoxesDisplay,
@@ -127,7 +127,7 @@ def rivals(report: Report, data: Dataset) -> None:
     density = data.table.density
     blank = {}
     for name in ("MB", "PLSA", "NMF", "LPCA"):
-        model = fitted(name, data.table, 4)
+        model = fitted(name, data.table, 4, **AS_IN_THE_PAPER.get(name, {}))
         emptiest = np.abs(model.components_).mean(axis=1)
         blank[name] = float(emptiest.min() / emptiest.max())
     said = ", ".join(f"{name} {share:.2f}" for name, share in blank.items())

@@ -25,7 +25,7 @@ ITEMS = (
     Item("Figure 1", "section 3.1.1", "the fossils: 501 sites x 139 genera, 5.08 % ones"),
     Item("Figure 2 (a)", "section 3.2.1", "likelihood of new fossil sites: AB, MB, LPCA"),
     Item("Figure 2 (b)", "section 3.2.1", "likelihood of new digits: AB, MB, LPCA",
-         doubt="not known; the paper's LPCA has no biases, and its fits may stop earlier"),
+         doubt="not known: the paper does not say how long its fits ran"),
     Item("Figure 2 (c)", "section 3.2.1", "likelihood of new messages: AB, MB, LPCA",
          doubt=_SMALL),
     Item("Figure 3 (a)", "section 3.2.2", "log likelihood and AIC of fossils over restarts"),
@@ -52,7 +52,7 @@ ITEMS = (
     Item("Footnote 6", "section 3.4.1", "PLSA averaged over the length is inferior"),
     Item("Figure 8", "section 3.4.1", "causes of true and added finds", doubt=_LITTER),
     Item("Figure 9 (a)", "section 3.4.2", "likelihood of new corroded digits",
-         doubt="not known; the paper's LPCA has no biases, and its fits may stop earlier"),
+         doubt="not known: the paper does not say how long its fits ran"),
     Item("Figure 9 (b)", "section 3.4.2", "likelihood against the degree of corrosion",
          doubt="not known; digits that have lost most of their pixels are easy to predict, so that "
          "the likelihood rises again here"),

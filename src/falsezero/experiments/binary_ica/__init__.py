@@ -11,8 +11,8 @@ from pathlib import Path
 from falsezero.datasets import load_mfeat_digits, load_monks, load_newsgroups4, load_polblogs
 from falsezero.experiments._dictionary import WORDS
 from falsezero.experiments._report import Report
+from falsezero.experiments.binary_ica import chat, messages, networks, toy
 from falsezero.experiments.binary_ica import digits as digit_images
-from falsezero.experiments.binary_ica import messages, networks, toy
 from falsezero.experiments.binary_ica.items import ITEMS
 
 __all__ = ["run"]
@@ -33,6 +33,7 @@ def run(out_dir: Path, quick: bool) -> Path:
     digit_images.small_samples(report, digits)
     networks.monks(report, load_monks())
     networks.blogs(report, load_polblogs())
+    chat.lags(report)
     messages.groups(report, news)
     messages.expansions(report, news)
     return report.write(Path(out_dir))

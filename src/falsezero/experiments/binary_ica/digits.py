@@ -16,6 +16,7 @@ from falsezero.data.tidy import Tidy
 from falsezero.datasets import Dataset
 from falsezero.experiments._methods import fitted, restored
 from falsezero.experiments._report import Report
+from falsezero.experiments._strips import as_probabilities, strip
 from falsezero.plot import (
     BoxesDisplay,
     ComponentImagesDisplay,
@@ -111,14 +112,11 @@ def _rival_factors(report: Report, shape: Any, pair: Pair) -> None:
     """Figures 6 and 7: factors and reconstructions of the other models."""
     for name in RIVALS:
         model = fitted(name, pair[1], 12, rough=name != "MB")
-        factors = model.components_
-        if name != "MB":
-            # Factors of these two are no probabilities: white to black is their own range.
-            low, high = factors.min(axis=1, keepdims=True), factors.max(axis=1, keepdims=True)
-            factors = (factors - low) / np.maximum(high - low, 1e-12)
-        _strip(report, factors, shape, f"Figure 6: factors of {name}.", "Figure 6")
+        factors = as_probabilities(model.components_, name)
+        shades = {"LPCA": ", grey is zero", "BNMF": ", each to its own scale"}.get(name, "")
+        strip(report, factors, shape, f"Figure 6: factors of {name}{shades}.", "Figure 6")
         grey = restored(model, pair[1])
-        _strip(report, grey[:15], shape, f"Figure 7: restored by {name}, grey.", "Figure 7")
+        strip(report, grey[:15], shape, f"Figure 7: restored by {name}, grey.", "Figure 7")
         if name == "MB":
             emptiest = float(factors.mean(axis=1).min())
             report.claim(
@@ -128,12 +126,6 @@ def _rival_factors(report: Report, shape: Any, pair: Pair) -> None:
                 "are no probabilities and are only drawn",
                 emptiest >= THRESHOLD,
             )
-
-
-def _strip(report: Report, values: np.ndarray, shape: Any, caption: str, *items: str) -> None:
-    images = values.reshape(-1, *shape)
-    display = ComponentImagesDisplay(images, values.mean(axis=1), ["content"] * len(images))
-    report.figure(display.plot(n_columns=15), caption, *items)
 
 
 def _pictures(report: Report, shape: Any, pair: Pair, model: Any) -> None:
@@ -146,7 +138,7 @@ def _pictures(report: Report, shape: Any, pair: Pair, model: Any) -> None:
         ("restored, grey", "Figure 5", grey),
         ("restored, binary", "Figure 5", (grey >= 0.5).astype(float)),
     ):
-        _strip(report, values, shape, f"{where}: {title} (share of ink above).", where)
+        strip(report, values, shape, f"{where}: {title}.", where)
 
 
 def curves(report: Report, data: Dataset) -> None:
@@ -163,7 +155,7 @@ def curves(report: Report, data: Dataset) -> None:
             for label in labels:
                 lines.append({"method": label, "k": k, **_all_auc(label, model, train, test)})
     for quantity, title, where in (
-        ("weak", "weak denoising (training half)", "Figure 8"),
+        ("weak", "denoising of BICA and bBICA, the training half unless strong", "Figure 8"),
         ("weak", "weak denoising (training half)", "Figure 9"),
         ("weak binary", "weak denoising, binary reconstruction", "Figure 9"),
         ("strong", "strong denoising (test half)", "Figure 10"),
@@ -171,6 +163,9 @@ def curves(report: Report, data: Dataset) -> None:
         ("verbatim", "reconstruction of the corrupted table itself", "Figure 11"),
     ):
         chosen = [li for li in lines if where != "Figure 8" or li["method"] not in RIVALS]
+        if where == "Figure 8":
+            chosen += [{**li, "method": "bBICA-post, strong", "weak": li["strong"]}
+                       for li in lines if li["method"] == "bBICA-post"]  # fmt: skip
         caption = f"{where}: {title}; area under the ROC curve."
         report.figure(_as_curves(chosen, quantity), caption, where)
     means = _means(lines)
@@ -283,7 +278,11 @@ def training_size(report: Report, data: Dataset) -> None:
             found["bBICA strong"][i, repeat] = auc_of("-post", model, test)
     curves = {n: (sizes, v.mean(axis=1), v.std(axis=1, ddof=1)) for n, v in found.items()}
     display = CurvesDisplay(curves, "training digits", "AUC").plot()
-    report.figure(display, "Noise removed; one standard deviation over repeats.", "Figure 12")
+    report.figure(
+        display,
+        "Figure 12: denoising without the blank component; one standard deviation over repeats.",
+        "Figure 12",
+    )
     mean = {n: v.mean(axis=1).round(3).tolist() for n, v in found.items()}
     report.claim(
         "Figure 12",

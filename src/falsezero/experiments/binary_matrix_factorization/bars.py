@@ -63,7 +63,7 @@ def _buffet(n: int, concentration: float, rng: np.random.Generator) -> np.ndarra
 def bars(report: Report) -> None:
     """Figures 2 and 3: missing bottom halves of images of bars, with and without split-merge."""
     report.section("Figures 2 and 3: bars")
-    n_sets, sweeps = (3, 400) if report.quick else (10, 1000)
+    n_sets, sweeps = (3, 400) if report.quick else (10, 2000)
     rows, curves = [], {}
     for number in range(n_sets):
         made = make_bars(np.random.default_rng(number))

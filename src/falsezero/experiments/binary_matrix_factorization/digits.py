@@ -26,7 +26,7 @@ def digits(report: Report) -> None:
     missing = np.zeros(full.shape, dtype=bool)
     missing[rows, full.shape[1] // 2 :] = True
     shown = np.where(missing, np.nan, full)
-    warmup, draws = (100, 60) if report.quick else (400, 200)
+    warmup, draws = (100, 60) if report.quick else (1000, 400)
     model = BinaryMatrixFactorization(
         n_chains=2 if report.quick else 4, warmup=warmup, n_draws=draws, random_state=0, n_jobs=2
     ).fit(shown)
@@ -34,14 +34,21 @@ def digits(report: Report) -> None:
     held_out = np.where(missing, full, np.nan)
     ours = float(np.nanmean(model.log_predictive(held_out)))
     rivals = _digit_rivals(full, shown, missing, rows)
-    table = Tidy(method=["BMF", *rivals], log_predictive=[ours, *rivals.values()])
-    report.table(table, "Mean log predictive probability of a missing pixel; rivals at their best.")
-    best = max(rivals, key=lambda name: rivals[name])
+    means = _score(full, missing, np.broadcast_to(np.nanmean(shown, axis=0), full.shape))
+    found = {"BMF": ours, "mean of the pixel": means, **rivals}
+    table = Tidy(method=list(found), log_predictive=list(found.values()))
+    report.table(
+        table,
+        "Mean log predictive probability of a missing pixel. Not in the paper: nearest neighbours, "
+        "mixtures and AspectBernoulli, whose sizes were chosen by looking at the answer.",
+    )
     report.claim(
         "Figure 4, A-E",
-        "BMF predicts missing halves better than nearest neighbours and mixtures",
-        f"BMF {ours:.4f}, best rival {best} {rivals[best]:.4f}",
-        ours > rivals[best],
+        "BMF is able to impute missing data values",
+        f"log predictive probability {ours:.3f}; the means of the pixels have {means:.3f}, nearest "
+        f"neighbours at their best {rivals['nearest neighbours']:.3f}",
+        ours > means,
+        ours="better than the mean of every pixel",
     )
     expected = model.posterior_predict()
     top = slice(0, full.shape[1] // 2)
@@ -70,11 +77,6 @@ def _digit_rivals(
     full: np.ndarray, shown: np.ndarray, missing: np.ndarray, rows: np.ndarray
 ) -> dict[str, float]:
     """Log predictive of each rival, its size chosen by looking at the answer: to their favour."""
-
-    def score(probability: np.ndarray) -> float:
-        p = np.clip(probability[missing], 1e-3, 1 - 1e-3)
-        return float(np.where(full[missing] == 1, np.log(p), np.log(1 - p)).mean())
-
     top = slice(0, full.shape[1] // 2)
     others = np.setdiff1d(np.arange(len(full)), rows)
     distance = np.abs(full[rows][:, None, top] - full[others][None, :, top]).sum(axis=2)
@@ -83,9 +85,15 @@ def _digit_rivals(
     for count in (1, 3, 5, 10, 20):
         guess = full.copy()
         guess[rows] = (full[nearest[:, :count]].sum(axis=1) + 0.5) / (count + 1)
-        best["nearest neighbours"] = max(best["nearest neighbours"], score(guess))
+        best["nearest neighbours"] = max(best["nearest neighbours"], _score(full, missing, guess))
     for cls in (BernoulliMixture, AspectBernoulli):
         options: dict[str, Any] = {"prior": 0, "n_init": 3, "random_state": 0}
         fits = (cls(n_components=k, **options).fit(shown) for k in (3, 5, 8, 12))
-        best[cls.__name__] = max(score(fit.reconstruct(shown)) for fit in fits)
+        best[cls.__name__] = max(_score(full, missing, fit.reconstruct(shown)) for fit in fits)
     return best
+
+
+def _score(full: np.ndarray, missing: np.ndarray, probability: np.ndarray) -> float:
+    """Mean log predictive probability of the missing pixels."""
+    p = np.clip(probability[missing], 1e-3, 1 - 1e-3)
+    return float(np.where(full[missing] == 1, np.log(p), np.log(1 - p)).mean())

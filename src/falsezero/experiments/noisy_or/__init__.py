@@ -9,7 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from falsezero.experiments._report import Report
-from falsezero.experiments.noisy_or import citations, clock, entropy, images
+from falsezero.experiments.noisy_or import bisection, citations, clock, entropy, images
 from falsezero.experiments.noisy_or.items import ITEMS
 
 __all__ = ["run"]
@@ -31,6 +31,7 @@ def run(out_dir: Path, quick: bool) -> Path:
         "that the bound cannot fall; M-steps have the same roots. Claims are judged on it; what "
         "the library does by default is shown beside it."
     )
+    bisection.m_step(report)
     images.patterns(report)
     images.recovery(report)
     images.choice(report)

@@ -91,7 +91,7 @@ def communities(report: Report) -> None:
         "has another alpha from 0.01 to 10 in every start, as in the paper."
     )
     table = load_statisticians().table
-    runs, orders = 4 if report.quick else 20, (5, 10)
+    runs, orders = 4 if report.quick else 10, (5, 10)
     coauthors = _coauthors(table)
     names = (*METHODS, *NOISY_OR)
     rows, scores = [], {}
@@ -267,7 +267,7 @@ def _members(model: Any, table: Table, top: int = 7) -> Tidy:
 def fields(report: Report) -> None:
     """Whether the sources of a citation graph keep to one field of research."""
     report.section("Cora and CiteSeer: sources and fields")
-    n_sources = 10 if report.quick else 30
+    n_sources = 10
     for name, load in (("Cora", load_cora), ("CiteSeer", load_citeseer)):
         data = load("citations")
         model = NoisyOr(n_sources, random_state=0).fit(data.table)

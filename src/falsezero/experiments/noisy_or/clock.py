@@ -30,8 +30,8 @@ def run_time(report: Report) -> None:
         "Seconds of processor time of the paper's algorithm, fits run until the bound gains less "
         "than 1e-5 of itself an iteration.",
     )
-    rows = (125, 500, 2000) if report.quick else (500, 1000, 2000, 4000, 8000, 16000)
-    sources = (4, 8, 16) if report.quick else (4, 8, 16, 32)
+    rows = (125, 500, 2000) if report.quick else (250, 500, 1000, 2000, 4000)
+    sources = (4, 8, 16) if report.quick else (4, 6, 8, 12)
     size = 500 if report.quick else 2000
     _timed(100, 2)
     by_rows, by_sources = [_timed(n, N_PATTERNS) for n in rows], [_timed(size, k) for k in sources]
@@ -60,6 +60,8 @@ def _judge(report: Report, x: np.ndarray, fits: list[Fit], item: str, label: str
     curves = {"whole fit": (x, whole), "an iteration": (x, each)}
     display = CurvesDisplay(curves, label, "seconds of processor time").plot()
     display.ax_.set(xscale="log", yscale="log")
+    display.ax_.set_xticks(x, [f"{value:g}" for value in x])
+    display.ax_.minorticks_off()
     report.figure(display, f"{item}: running time.", item)
     for what, seconds in (("a whole fit", whole), ("an iteration", each)):
         power = float(np.polyfit(np.log(x), np.log(seconds), 1)[0])
