@@ -1,125 +1,121 @@
-"""`python -m tests.attack`: many tries of every campaign, each batch in a process of its own.
+"""`python -m tests.attack`: the attack in its long form.
 
-A try that crashes its process, or says nothing for a minute, is a failure; the next process goes on
-with the next seed. Prints tries and failures of each campaign, as docs/checks.md shows them.
+    python -m tests.attack                          # every kind, the full number of tries
+    python -m tests.attack kills=20 files=500       # some kinds, so many tries
+    python -m tests.attack --resume                 # go on where the last run was stopped
+    python -m tests.attack --count                  # write down what a stopped run came to
+    python -m tests.attack --controls               # break something on purpose: is it noticed?
+
+Prints tries and failures of each kind. A kind that was tried in full writes its line of
+counts.csv, which docs/checks.md shows; --count writes those of all kinds as far as they came.
 """
 
 from __future__ import annotations
 
 import argparse
-import queue
-import subprocess
+import csv
 import sys
-import tempfile
-import threading
 import time
-import traceback
-from collections.abc import Callable
 from pathlib import Path
 
-from tests.attack import cluster, files, models, pages, processes, shell, tables
+from tests.attack import KINDS, attack_of
+from tests.attack.bench import HANG, PYTHON, Result, read_journal, run, work
+from tests.attack.controls import CONTROLS, sabotaged
 
-CAMPAIGNS: dict[str, tuple[Callable[[int, Path], None], int]] = {
-    "tables": (tables.attack, 10_000),
-    "files": (files.attack, 5_000),
-    "models": (models.attack, 2_000),
-    "shell": (shell.attack, 1_000),
-    "kills": (processes.kill, 100),
-    "interrupts": (processes.interrupt, 60),
-    "full disks": (processes.fill_disk, 40),
-    "spoilt caches": (processes.damage_cache, 20),
-    "killed workers": (cluster.attack, 40),
-    "pages": (pages.attack, 40),
-}
-"""What is attacked, and how often in full."""
+_COUNTS = Path(__file__).with_name("counts.csv")
+_WITH_PROCESSES = ("kills", "interrupts", "disks", "caches", "workers", "pages")
+"""These wait for others, and limit the time of each of them."""
 
-_HANG = 60.0
-_SLOW_HANG = 600.0
-"""Seconds without a word after which a try counts as hung; campaigns that run processes take
-longer, and have time limits of their own."""
-
-
-def work(name: str, first: int, stop: int) -> None:
-    """Try seeds one after the other, with a line for each on standard output."""
-    attack = CAMPAIGNS[name][0]
-    with tempfile.TemporaryDirectory() as folder:
-        for seed in range(first, stop):
-            try:
-                attack(seed, Path(folder))
-                print(f"{seed} ok", flush=True)
-            except BaseException as problem:
-                where = traceback.extract_tb(problem.__traceback__)[-1]
-                said = " ".join(f"{type(problem).__name__}: {problem}".split())[:300]
-                print(f"{seed} failed {where.name}:{where.lineno} {said}", flush=True)
-
-
-def run(name: str, tries: int, start: int = 0) -> list[str]:
-    """All seeds of a campaign; what failed, one line each."""
-    patience = _HANG if name in ("tables", "files", "models", "shell") else _SLOW_HANG
-    failures: list[str] = []
-    seed, stop = start, start + tries
-    while seed < stop:
-        seed = _batch(name, seed, stop, patience, failures)
-    return failures
-
-
-def _batch(name: str, seed: int, stop: int, patience: float, failures: list[str]) -> int:
-    """Tries in one process until it ends or has to be ended; the seed to go on with."""
-    command = [sys.executable, "-m", "tests.attack", "--work", name, str(seed), str(stop)]
-    with subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    ) as process:
-        lines: queue.Queue[str | None] = queue.Queue()
-        threading.Thread(target=_listen, args=(process.stdout, lines), daemon=True).start()
-        threading.Thread(target=_listen, args=(process.stderr, queue.Queue()), daemon=True).start()
-        # The first try also imports and compiles.
-        wait = patience + 120
-        while True:
-            try:
-                line = lines.get(timeout=wait)
-            except queue.Empty:
-                process.kill()
-                failures.append(f"{name} {seed} hung")
-                return seed + 1
-            if line is None:
-                break
-            wait = patience
-            seed = int(line.split()[0]) + 1
-            if " failed " in line:
-                failures.append(f"{name} {line.strip()}")
-    if process.returncode:
-        failures.append(f"{name} {seed} crashed with {process.returncode}")
-        return seed + 1
-    return stop
-
-
-def _listen(stream: object, lines: queue.Queue[str | None]) -> None:
-    for line in stream:  # type: ignore[attr-defined]
-        lines.put(line)
-    lines.put(None)
+_FIELDS = ("what is attacked", "full form", "last tries", "failures", "what came of them")
 
 
 def main() -> int:
-    """Run what was asked for and print the table of docs/checks.md."""
+    """Run what was asked for."""
     parser = argparse.ArgumentParser(prog="python -m tests.attack", description=__doc__)
-    parser.add_argument("--only", nargs="*", choices=CAMPAIGNS, default=list(CAMPAIGNS))
-    parser.add_argument("--share", type=float, default=1.0, help="of the full number of tries")
-    parser.add_argument("--start", type=int, default=0, help="first seed")
-    parser.add_argument("--work", nargs=3, metavar=("CAMPAIGN", "FIRST", "STOP"))
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.add_argument("tries", nargs="*", metavar="KIND[=TRIES]", help=", ".join(KINDS))
+    parser.add_argument("--resume", action="store_true", help="go on where a run was stopped")
+    parser.add_argument("--journals", type=Path, default="build/attack", help="a line for each try")
+    parser.add_argument("--count", action="store_true", help="only write counts.csv")
+    parser.add_argument("--controls", action="store_true", help="is what is broken noticed?")
+    parser.add_argument("--work", nargs=4, help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.work:
-        work(given.work[0], int(given.work[1]), int(given.work[2]))
+        kind, control, first, stop = given.work
+        with sabotaged(control):
+            work(attack_of(kind), int(first), int(stop))
         return 0
-    print("| campaign | tries | failures | seconds |\n|---|---|---|---|", flush=True)
+    try:
+        asked = _asked(given.tries)
+    except (KeyError, ValueError) as problem:
+        parser.error(f"{problem} is no KIND or KIND=TRIES; the kinds are {', '.join(KINDS)}")
+    if given.count:
+        for kind in asked:
+            if (given.journals / f"{kind}.txt").exists():
+                _write(kind, read_journal(given.journals / f"{kind}.txt"))
+        return 0
+    if given.controls:
+        return _controls(list(asked), given.journals / "controls")
+    return _attack(asked, given.journals, given.resume)
+
+
+def _asked(words: list[str]) -> dict[str, int]:
+    pairs = [word.partition("=") for word in words]
+    return {kind: int(count or KINDS[kind]) for kind, _, count in pairs} or dict(KINDS)
+
+
+def _attack(asked: dict[str, int], journals: Path, resume: bool) -> int:
+    print("| kind | tries | failures | seconds | what came of them |\n|---|---|---|---|---|")
     failures: list[str] = []
-    for name in given.only:
-        tries, began = max(1, round(given.share * CAMPAIGNS[name][1])), time.perf_counter()
-        found = run(name, tries, given.start)
-        failures += found
-        seconds = time.perf_counter() - began
-        print(f"| {name} | {tries} | {len(found)} | {seconds:.0f} |", flush=True)
+    for kind, tries in asked.items():
+        began = time.perf_counter()
+        journal = journals / f"{kind}.txt"
+        found = run([*PYTHON, kind, ""], tries, journal, patience=_patience(kind), resume=resume)
+        seconds, said = time.perf_counter() - began, _words(found)
+        print(f"| {kind} | {found.tries} | {len(found.failures)} | {seconds:.0f} | {said} |")
+        sys.stdout.flush()
+        failures += [f"{kind} {line}" for line in found.failures]
+        if tries >= KINDS[kind]:
+            _write(kind, found)
     print("\n".join(failures), file=sys.stderr)
     return int(bool(failures))
+
+
+def _patience(kind: str) -> float:
+    return 20 * HANG if kind in _WITH_PROCESSES else HANG
+
+
+def _words(found: Result) -> str:
+    return ", ".join(f"{count} {outcome}" for outcome, count in sorted(found.outcomes.items()))
+
+
+def _write(kind: str, found: Result) -> None:
+    """Put the count of one kind into the table, and leave the others."""
+    counts = {}
+    if _COUNTS.exists():
+        with open(_COUNTS, newline="") as stream:
+            counts = {line[0]: line for line in list(csv.reader(stream))[1:]}
+    counts[kind] = [kind, KINDS[kind], found.tries, len(found.failures), _words(found)]
+    with open(_COUNTS, "w", newline="") as stream:
+        writer = csv.writer(stream, lineterminator="\n")
+        writer.writerow(_FIELDS)
+        writer.writerows(counts[kind] for kind in KINDS if kind in counts)
+
+
+def _controls(kinds: list[str], journals: Path) -> int:
+    """Run every attack against something that was broken on purpose."""
+    missed = []
+    print("| kind | broken | tries | failures |\n|---|---|---|---|")
+    for name, control in CONTROLS.items():
+        if control.kind in kinds:
+            journal = journals / f"{name}.txt"
+            command, patience = [*PYTHON, control.kind, name], _patience(control.kind)
+            found = run(command, control.tries, journal, patience=patience, until_failure=True)
+            counted = f"{found.tries} | {len(found.failures)}"
+            print(f"| {control.kind} | {name} | {counted} |", flush=True)
+            missed += [name] * (not found.failures)
+    print("\n".join(f"not noticed: {name}" for name in missed), file=sys.stderr)
+    return int(bool(missed))
 
 
 if __name__ == "__main__":

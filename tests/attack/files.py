@@ -4,71 +4,24 @@ from __future__ import annotations
 
 import io
 import re
-from functools import cache
+import shutil
+import warnings
+import zipfile
 from pathlib import Path
+from typing import Any
 
 import numpy as np
-from scipy import io as scipy_io
-from scipy import sparse
+from tests.attack.originals import LAYOUTS, originals
 
 import falsezero as fz
 from falsezero.data.errors import DataError
 from falsezero.data.plain_text import printable
 
-__all__ = ["attack", "mutated"]
+__all__ = ["attack", "mutated", "put"]
 
-_X = (np.random.default_rng(0).random((12, 6)) < 0.4).astype(float)
-_ROWS, _COLUMNS = [f"s{i}" for i in range(12)], [f"g{t}" for t in range(6)]
-_KINDS = ("t.csv", "t.tsv", "long.csv", "t.csv.gz", "csr.npz", "coo.npz", "csc.npz", "arrays.npz")
-_KINDS += ("t.npy", "t.mtx", "t.mtx.gz", "t.parquet", "t.h5ad")
-_SHARE = np.array([4, 2, 4, 2, 2, 2, 2, 2, 2, 5, 2, 2, 0.4])
-
-
-@cache
-def originals() -> dict[str, bytes]:
-    """One small sound file of each kind."""
-    import gzip
-
-    lines = ["site," + ",".join(_COLUMNS)]
-    lines += [f"{row}," + ",".join(f"{v:g}" for v in X) for row, X in zip(_ROWS, _X, strict=True)]
-    wide = "\n".join(lines).encode()
-    pairs = [f"{_ROWS[i]},{_COLUMNS[t]}" for i, t in np.argwhere(_X)]
-    found = {
-        "t.csv": wide,
-        "t.tsv": wide.replace(b",", b"\t"),
-        "long.csv": "\n".join(["site,genus", *pairs]).encode(),
-        "t.csv.gz": gzip.compress(wide),
-    }
-    for kind in (sparse.csr_array, sparse.coo_array, sparse.csc_array):
-        stream = io.BytesIO()
-        sparse.save_npz(stream, kind(_X), compressed=kind is sparse.coo_array)
-        found[f"{kind(_X).format}.npz"] = stream.getvalue()
-    stream = io.BytesIO()
-    np.savez(stream, X=_X, rows=_ROWS, columns=_COLUMNS)
-    found["arrays.npz"] = stream.getvalue()
-    stream = io.BytesIO()
-    np.save(stream, _X)
-    found["t.npy"] = stream.getvalue()
-    stream = io.BytesIO()
-    scipy_io.mmwrite(stream, sparse.coo_array(_X))
-    found["t.mtx"] = stream.getvalue()
-    found["t.mtx.gz"] = gzip.compress(found["t.mtx"])
-    return found | _frames()
-
-
-def _frames() -> dict[str, bytes]:
-    import tempfile
-
-    import anndata
-    import pandas as pd
-
-    frame = pd.DataFrame(_X, _ROWS, _COLUMNS)
-    stream = io.BytesIO()
-    frame.to_parquet(stream)
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "t.h5ad"
-        anndata.AnnData(sparse.csr_matrix(_X), frame[[]], frame.T[[]]).write_h5ad(path)
-        return {"t.parquet": stream.getvalue(), "t.h5ad": path.read_bytes()}
+_ZIPPED = (".npz", ".zip", ".xlsx", ".ods", ".zarr")
+_SLOW = {"t.h5ad": 0.15, "hdf5.biom": 0.15, "t.zarr": 0.3}
+"""Kinds that take a process or many small files each."""
 
 
 def mutated(data: bytes, rng: np.random.Generator) -> bytes:
@@ -98,21 +51,86 @@ def mutated(data: bytes, rng: np.random.Generator) -> bytes:
     return bytes(changed)
 
 
-def attack(seed: int, folder: Path) -> None:
+def _inside(data: bytes, rng: np.random.Generator) -> bytes:
+    """The archive with one of its members changed, packed anew, its checksums in order."""
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    name = list(members)[rng.integers(len(members))]
+    change = rng.integers(12)
+    if change == 0:
+        del members[name]
+    elif change == 1:
+        members = {
+            _other_name(each, rng) if each == name else each: d for each, d in members.items()
+        }
+    else:
+        members[name] = mutated(members[name], rng)
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:
+        for each, content in members.items():
+            archive.writestr(each, content)
+    return stream.getvalue()
+
+
+def _other_name(name: str, rng: np.random.Generator) -> str:
+    end = name.rsplit("/", 1)[-1]
+    words = [f"../../{end}", f"/{end}", f"..\\{end}", "..", f"{'x' * 300}{end}", f"a\x1b[2J{end}"]
+    return str(rng.choice([*words, f"{name}/", "C:\\t.csv", "con.csv"]))
+
+
+def changed(name: str, rng: np.random.Generator) -> bytes:
+    """The bytes of a changed file of some kind."""
+    data = originals()[name]
+    deep = name.endswith(".zarr") or (name.endswith(_ZIPPED) and rng.random() < 0.6)
+    return _inside(data, rng) if deep else mutated(data, rng)
+
+
+def put(path: Path, data: bytes) -> None:
+    """Write a file, or a folder that is packed in a zip."""
+    if path.suffix != ".zarr":
+        path.write_bytes(data)
+        return
+    shutil.rmtree(path, ignore_errors=True)
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        for name in archive.namelist():
+            # As somebody would make such a folder; names that lead out of it cannot be there.
+            safe = path.joinpath(*[p[:100] for p in name.split("/") if p not in ("", "..", ".")])
+            if not safe.exists() and not any(p.is_file() for p in safe.parents):
+                safe.parent.mkdir(parents=True, exist_ok=True)
+                safe.write_bytes(archive.read(name))
+
+
+def attack(seed: int, folder: Path) -> str:
     """Read one changed file."""
     rng = np.random.default_rng([seed, 2])
-    name = str(rng.choice(_KINDS, p=_SHARE / _SHARE.sum()))
+    names = list(originals())
+    share = np.array([_SLOW.get(name, 1.0) for name in names])
+    name = str(rng.choice(names, p=share / share.sum()))
     path = folder / name
-    path.write_bytes(mutated(originals()[name], rng))
-    layout = {"row": "site", "column": "genus"} if name == "long.csv" else {}
+    put(path, changed(name, rng))
+    before = sorted(each.name for each in folder.parent.iterdir())
     try:
-        table = fz.read(path, kind="real", **layout)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            found = fz.read(path, **LAYOUTS.get(name, {"kind": "real"}))
     except DataError as refusal:
         if len(str(refusal)) > 2000 or "\n" in str(refusal):
             raise AssertionError(f"no sentence: {str(refusal)[:300]}") from refusal
+        return "refused"
+    finally:
+        path.unlink() if path.is_file() else shutil.rmtree(path)
+    assert sorted(each.name for each in folder.parent.iterdir()) == before, "a file elsewhere"
+    _check(found)
+    return "read"
+
+
+def _check(found: Any) -> None:
+    """What was read is a table, or looks, that holds together."""
+    assert printable(repr(found)) == repr(found)
+    if isinstance(found, fz.Looks):
+        assert (found.ones <= found.tries).all()
         return
-    values = table.values
-    assert len(values.indptr) == table.shape[0] + 1
+    values = found.values
+    assert len(values.indptr) == found.shape[0] + 1
     assert not len(values.indices) or 0 <= values.indices.min() <= values.indices.max()
-    assert not len(values.indices) or values.indices.max() < table.shape[1]
-    assert printable(repr(table)) == repr(table)
+    assert not len(values.indices) or values.indices.max() < found.shape[1]
