@@ -2,17 +2,14 @@
 
 import ast
 import importlib.util
-import os
-import subprocess
+import signal
 import sys
 from pathlib import Path
 
 import pytest
+from tools import mutants
 
 ROOT = Path(__file__).parents[1]
-spec = importlib.util.spec_from_file_location("mutants", ROOT / "tools" / "mutants.py")
-mutants = importlib.util.module_from_spec(spec)
-spec.loader.exec_module(mutants)
 
 SOURCE = '''
 LIMIT = 3
@@ -50,29 +47,179 @@ def test_one_place_is_changed_at_a_time():
     assert len(changed) == 1
 
 
-def test_a_module_is_asked_by_its_doctests_and_its_own_file_first():
-    compare = ROOT / "src" / "falsezero" / "analysis" / "compare.py"
-    assert mutants.tests_of(compare)[:2] == [
-        "src/falsezero/analysis/compare.py",
-        "tests/analysis/test_compare.py",
-    ]
-    family = ROOT / "src" / "falsezero" / "models" / "noisy_or" / "steps.py"
-    assert "tests/models/noisy_or/test_noisy_or.py" in mutants.tests_of(family)
+def test_messages_and_what_stands_outside_functions_stay():
+    source = """
+import warnings
+LIMIT = 3 + 4
+for i in range(5):
+    LIMIT += 1
+
+def f(x):
+    warnings.warn("more than" + str(x + 1), stacklevel=2)
+    print(7, flush=True)
+    x = max(x, 1e-12) if rng.random() < x else 1e300
+    return dict(strict=True, size=9, optimize=True)
+"""
+    number = len(mutants.places(ast.parse(source)))
+    words = [mutants.mutated(source, i)[1] for i in range(number)]
+    assert words == ["line 11: 9 -> 18"]
 
 
-@pytest.mark.parametrize(("number", "same"), [(None, True), (0, False)])
-def test_a_mutant_lives_in_its_process_only(number, same):
-    path = ROOT / "src" / "falsezero" / "analysis" / "selection.py"
-    source = path.read_text()
-    every = range(len(mutants.places(ast.parse(source))))
-    change = "n_components <= min(shape) -> n_components < min(shape)"
-    place = next(i for i in every if change in mutants.mutated(source, i)[1])
-    environment = {k: v for k, v in os.environ.items() if k != mutants.VARIABLE}
-    if number is not None:
-        environment[mutants.VARIABLE] = f"{path}:{place}"
-    ask = "import mutants, falsezero.analysis.selection as s; print(s.too_many(3, (3, 4)))"
-    environment["PYTHONPATH"] = os.pathsep.join([str(ROOT / "tools"), str(ROOT / "src")])
-    found = subprocess.run(
-        [sys.executable, "-c", ask], env=environment, capture_output=True, text=True, check=True
+def test_a_place_has_the_lines_of_its_statement():
+    source = """def f(x):
+    y = (x
+         + 2)
+    if (x
+        < 3):
+        return y
+    return 0
+"""
+    number = len(mutants.places(ast.parse(source)))
+    found = {
+        mutants.mutated(source, i)[1].partition(": ")[2]: mutants.lines_of(source, i)
+        for i in range(number)
+    }
+    assert found["x + 2 -> x - 2"] == range(2, 4)
+    assert found["2 -> 4"] == range(2, 4)
+    assert found["x < 3 -> x <= 3"] == range(4, 6)
+    assert found["0 -> 1"] == range(7, 8)
+
+
+@pytest.fixture(name="module")
+def _module(tmp_path, monkeypatch):
+    """A module of its own that can be mutated, as if it stood in `models/`."""
+    monkeypatch.setattr(mutants, "SOURCE", tmp_path)
+    path = tmp_path / "models" / "tried.py"
+    path.parent.mkdir()
+    path.write_text(
+        "def outer(x):\n    def inner(y):\n        return y < 3\n    return inner(x)\n"
+        "\n\ndef other(x):\n    return x + 1\n"
     )
-    assert (found.stdout.strip() == "") is same
+    spec = importlib.util.spec_from_file_location("tried", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return path, module
+
+
+def test_a_mutant_lives_in_a_child_only(module):
+    path, tried = module
+    code = mutants.in_child(lambda: mutants.install(path, 0) and tried.outer(3), 60)
+    assert code == 1, "the child sees 3 <= 3"
+    assert tried.outer(3) is False
+    assert mutants.in_child(lambda: tried.outer(3), 60) == 0
+
+
+def test_a_child_that_takes_too_long_or_fails_is_told_apart():
+    def endless():
+        while True:
+            pass
+
+    assert mutants.in_child(endless, 1) == -signal.SIGXCPU
+    assert mutants.in_child(lambda: 1 / 0, 60) == 1
+
+
+def test_the_tracer_notes_executed_lines_of_the_rooms(module):
+    _, tried = module
+    tracer = mutants.Tracer()
+    sys.settrace(tracer)
+    try:
+        tried.outer(1)
+    finally:
+        sys.settrace(None)
+    assert tracer.executed() == {"models/tried.py": [2, 3, 4]}
+
+
+def test_quick_tests_and_those_of_the_own_folder_come_first(module):
+    path, _ = module
+    notes = {
+        name: {"passes": passes, "seconds": seconds, "lines": {"models/tried.py": lines}}
+        for name, passes, seconds, lines in [
+            ("slow", True, 9.0, [3]),
+            ("quick", True, 1.0, [2, 3]),
+            ("elsewhere", True, 0.1, [8]),
+            ("broken", False, 0.1, [3]),
+            ("middling", True, 5.0, [3]),
+            ("tests/models/test_tried.py::own", True, 6.0, [3]),
+        ]
+    }
+    own = "tests/models/test_tried.py::own"
+    assert mutants.reaching(notes, path, 0, budget=12.5) == ([own, "quick", "middling"], 12.0)
+    assert mutants.reaching(notes, path, 0, budget=11) == ([own, "quick"], 7.0)
+    assert mutants.reaching(notes, path, 0, budget=0.5) == ([own], 6.0)
+    assert mutants.reaching(notes, path, 2, budget=7) == (["elsewhere"], 0.1)
+
+
+class Item:
+    """A test that pytest would run."""
+
+    def __init__(self, nodeid, work):
+        self.nodeid, self.work = nodeid, work
+
+
+def judge_of(module, tmp_path, monkeypatch):
+    judge = mutants.Judge([], tmp_path / "notes.json", 30)
+
+    def passes(item, after):
+        item.work()
+        return True
+
+    monkeypatch.setattr(judge, "passes", passes)
+    return judge
+
+
+def test_verdicts_name_the_test_that_noticed(module, tmp_path, monkeypatch):
+    path, tried = module
+
+    def holds():
+        if tried.outer(3):
+            raise AssertionError
+
+    def loops():
+        while tried.outer(3):
+            pass
+
+    judge = judge_of(module, tmp_path, monkeypatch)
+    monkeypatch.setattr(mutants, "ceil", lambda seconds: 1)
+    blind, sharp, endless = Item("blind", int), Item("sharp", holds), Item("endless", loops)
+    assert judge.verdict(path, 0, [blind, sharp], 1.0) == ("killed", "sharp")
+    assert judge.verdict(path, 0, [blind], 1.0) == ("survived", "")
+    assert judge.verdict(path, 0, [blind, endless], 1.0) == ("timeout", "endless")
+    assert judge.verdict(path, 0, [], 0.0) == ("untested", "")
+    assert judge.is_trusted(sharp, 1.0)
+    assert not judge.is_trusted(Item("broken", lambda: 1 / 0), 1.0)
+
+
+def test_a_mutant_without_a_live_function_is_no_verdict(module, tmp_path, monkeypatch):
+    path, _ = module
+    judge = judge_of(module, tmp_path, monkeypatch)
+    monkeypatch.setattr(mutants, "install", lambda path, number: 0)
+    with pytest.raises(RuntimeError, match="no live function"):
+        judge.verdict(path, 0, [Item("any", int)], 1.0)
+
+
+def test_a_sample_is_spread_over_the_files_and_repeatable(tmp_path, monkeypatch):
+    monkeypatch.setattr(mutants, "SOURCE", tmp_path)
+    monkeypatch.setattr(mutants, "EQUIVALENT", tmp_path / "equivalent.txt")
+    paths = []
+    for name, number in (("a", 40), ("b", 20)):
+        paths.append(tmp_path / f"{name}.py")
+        lines = [f"    x = x + y[{i + 5}]" for i in range(number // 2)]
+        paths[-1].write_text("def f(x, y):\n" + "\n".join(lines) + "\n")
+    drawn = mutants.sample(paths, 12, 0)
+    assert drawn == mutants.sample(paths, 12, 0) != mutants.sample(paths, 12, 1)
+    assert len(set(drawn)) == 12
+    by_file = [sum(path == p for p, _ in drawn) for path in paths]
+    assert by_file[0] in (7, 8, 9)
+    (tmp_path / "equivalent.txt").write_text("# none\na.py | x = x + y[5] | 5 -> 10 | an example\n")
+    everything = mutants.sample(paths, 60, 0)
+    assert len(everything) == 59
+
+
+def test_every_equivalent_mutant_exists_and_has_its_reason():
+    for line in mutants.EQUIVALENT.read_text().splitlines():
+        if line and not line.startswith("#"):
+            *mutant, why = line.split(" | ")
+            path = mutants.SOURCE / mutant[0]
+            every = range(len(mutants.places(ast.parse(path.read_text()))))
+            assert tuple(mutant) in [mutants.described(path, i) for i in every], line
+            assert len(why) > 10

@@ -1,228 +1,337 @@
 """Small changes to the source that the tests should notice: `make mutants`.
 
-Draws a sample of mutants of `models/` and `analysis/` with a fixed seed, runs the tests of each
-mutated module, and lists the mutants that no test noticed. A mutant exists in the process that runs
-its tests only: the loader of one module compiles a changed syntax tree, and no file is touched.
+Draws a sample of mutants of `models/` and `analysis/` with a fixed seed, spread evenly over the
+files, runs the tests that execute the changed line, and lists the mutants that no test noticed.
 
-    python tools/mutants.py --sample 40 --seed 0
-    python tools/mutants.py --module analysis/compare.py --sample 200
+    python -m tools.mutants --sample 40 --seed 0
+    python -m tools.mutants --module analysis/compare.py --sample 200
 
 Changed are comparisons, arithmetic, `and` and `or`, signs, numbers, and True and False. Messages,
 annotations, default values and constants of a module are left alone: most of their changes make no
-difference to what is computed.
+difference to what is computed. Mutants of `equivalent_mutants.txt`, each with its reason, are
+neither drawn nor counted.
+
+Tests are collected once. Each runs once under a tracer that notes the lines it executes; the notes
+are kept in a file, so that only changed tests, and tests of changed modules, run again. A mutant
+lives in a forked process, where the code of one function is replaced and the tests that reach it
+run until one fails: those of the module's own folder first, quick ones before slow ones. A test
+that noticed a mutant must pass once more in a process of its own without any mutant, or the run is
+void. No file is touched.
 """
 
 from __future__ import annotations
 
 import argparse
 import ast
-import copy
-import importlib.machinery
-import importlib.util
+import gc
+import hashlib
+import json
 import os
 import random
-import re
-import subprocess
+import resource
+import signal
 import sys
+import threading
 import time
 from collections import Counter
 from collections.abc import Iterator
 from functools import cache
+from itertools import zip_longest
+from math import ceil
 from pathlib import Path
+from types import CodeType, FunctionType
 from typing import Any
+
+import pytest
+from tools.mutations import lines_of, mutated, places
 
 ROOT = Path(__file__).resolve().parents[1]
 SOURCE = ROOT / "src" / "falsezero"
 ROOMS = ("models", "analysis")
-VARIABLE = "FALSEZERO_MUTANT"
-
-COMPARISONS = {
-    ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt,
-    ast.Eq: ast.NotEq, ast.NotEq: ast.Eq, ast.Is: ast.IsNot, ast.IsNot: ast.Is,
-    ast.In: ast.NotIn, ast.NotIn: ast.In,
-}  # fmt: skip
-ARITHMETIC = {
-    ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Div, ast.Div: ast.Mult, ast.Pow: ast.Mult,
-}  # fmt: skip
-IDLE = ("strict", "stacklevel", "flush", "copy")
-"""Keywords that change no answer."""
-BOOLEAN = {ast.And: ast.Or, ast.Or: ast.And}
+TESTS = [
+    *("tests/models", "tests/analysis", "tests/contract", "tests/base", "tests/inference"),
+    *("tests/io", "tests/audit", "src/falsezero/models", "src/falsezero/analysis"),
+]
+NOTES = ROOT / ".mutants.json"
+NOT_INSTALLED = 3
+"""Exit code of a process that found no function to change."""
+EQUIVALENT = Path(__file__).with_name("equivalent_mutants.txt")
 
 
-# -- mutations --------------------------------------------------------------------------------
+@cache
+def source_of(path: Path) -> str:
+    """A file as it was when the run began: it may be edited meanwhile."""
+    return path.read_text()
 
 
-def places(tree: ast.Module) -> list[ast.AST]:
-    """Nodes that can be changed, in the order of the source."""
-    return [node for node in _semantic(tree) if _changed(node) is not None]
+def equivalents() -> set[tuple[str, str, str]]:
+    """Mutants known to make no difference, as file, line of the source and change."""
+    lines = EQUIVALENT.read_text().splitlines() if EQUIVALENT.exists() else []
+    parts = [line.split(" | ") for line in lines if line and not line.startswith("#")]
+    return {(path, line, change) for path, line, change, _ in parts}
 
 
-def _semantic(node: ast.AST) -> Iterator[ast.AST]:
-    """Nodes that decide what is computed: no messages, annotations, defaults, module constants."""
-    for name, value in ast.iter_fields(node):
-        if name in ("annotation", "returns", "decorator_list", "args", "bases") and not isinstance(
-            node, ast.Call
-        ):
-            continue
-        for child in value if isinstance(value, list) else [value]:
-            if isinstance(child, ast.keyword) and child.arg in IDLE:
-                continue
-            if not isinstance(child, ast.AST) or isinstance(child, (ast.Raise, ast.JoinedStr)):
-                continue
-            if isinstance(node, (ast.Module, ast.ClassDef)) and isinstance(
-                child, (ast.Assign, ast.AnnAssign)
-            ):
-                continue
-            yield child
-            yield from _semantic(child)
+def described(path: Path, number: int) -> tuple[str, str, str]:
+    """A mutant as file, line of the source and change."""
+    source = source_of(path)
+    place, _, change = mutated(source, number)[1].partition(": ")
+    line = source.splitlines()[int(place.removeprefix("line ")) - 1].strip()
+    return str(path.relative_to(SOURCE)), line, change
 
 
-def _changed(node: ast.AST) -> ast.AST | None:
-    """What a node becomes; None for one that stays."""
-    if isinstance(node, ast.Compare) and type(node.ops[0]) in COMPARISONS:
-        first = COMPARISONS[type(node.ops[0])]()
-        return ast.Compare(node.left, [first, *node.ops[1:]], node.comparators)
-    if isinstance(node, ast.BinOp) and type(node.op) in ARITHMETIC and not _is_text(node):
-        return ast.BinOp(node.left, ARITHMETIC[type(node.op)](), node.right)
-    if isinstance(node, ast.BoolOp):
-        return ast.BoolOp(BOOLEAN[type(node.op)](), node.values)
-    if isinstance(node, ast.UnaryOp) and isinstance(node.op, (ast.USub, ast.Not)):
-        return node.operand
-    if isinstance(node, ast.Constant) and isinstance(node.value, (bool, int, float)):
-        value = node.value
-        new = not value if isinstance(value, bool) else value + 1 if value in (0, 1) else value * 2
-        return ast.Constant(new)
-    return None
-
-
-def _is_text(node: ast.BinOp) -> bool:
-    sides = (node.left, node.right)
-    return any(
-        isinstance(side, ast.JoinedStr)
-        or (isinstance(side, ast.Constant) and isinstance(side.value, str))
-        for side in sides
-    )
-
-
-def mutated(source: str, number: int) -> tuple[ast.Module, str]:
-    """The syntax tree with one place changed, and the change in words.
-
-    >>> tree, words = mutated("def f(x):\\n    return x < 3", 0)
-    >>> words, ast.unparse(tree.body[0].body[0])
-    ('line 2: x < 3 -> x <= 3', 'return x <= 3')
-    """
-    tree = ast.parse(source)
-    node = places(tree)[number]
-    new = ast.copy_location(copy.deepcopy(_changed(node)), node)
-    words = f"line {node.lineno}: {ast.unparse(node)} -> {ast.unparse(new)}"
-    for parent in ast.walk(tree):
-        for name, value in ast.iter_fields(parent):
-            if value is node:
-                setattr(parent, name, new)
-            elif isinstance(value, list):
-                setattr(parent, name, [new if child is node else child for child in value])
-    return ast.fix_missing_locations(tree), words
+def sample(paths: list[Path], size: int, seed: int) -> list[tuple[Path, int]]:
+    """Mutants drawn without replacement, from every file in proportion to its mutants."""
+    rng, idle, ranked = random.Random(seed), equivalents(), []
+    for path in paths:
+        source = source_of(path)
+        numbers = list(range(len(places(ast.parse(source)))))
+        rng.shuffle(numbers)
+        ranked += [
+            ((rank + rng.random()) / len(numbers), path, number)
+            for rank, number in enumerate(numbers)
+        ]
+    drawn = []
+    for _, path, number in sorted(ranked):
+        if len(drawn) == size:
+            break
+        if described(path, number) not in idle:
+            drawn.append((path, number))
+    return drawn
 
 
 # -- in the process that runs the tests -------------------------------------------------------
 
 
-class _Loader(importlib.machinery.SourceFileLoader):
-    """Loads one module with its mutant's code."""
-
-    number = 0
-
-    def get_code(self, fullname: str) -> Any:
-        tree, _ = mutated(Path(self.path).read_text(), self.number)
-        return compile(tree, self.path, "exec")
-
-
-class _Finder:
-    """Finds the one module that is mutated."""
-
-    def __init__(self, module: str, path: str, number: int):
-        self.module, self.path, self.number = module, path, number
-
-    def find_spec(self, fullname: str, path: Any = None, target: Any = None) -> Any:
-        if fullname != self.module:
-            return None
-        loader = _Loader(fullname, self.path)
-        loader.number = self.number
-        return importlib.util.spec_from_file_location(fullname, self.path, loader=loader)
+def install(path: Path, number: int) -> int:
+    """Give the live functions of a module the code of a mutant; how many were changed."""
+    tree, _ = mutated(source_of(path), number)
+    new = {_place(code): code for code in _codes(compile(tree, str(path), "exec"))}
+    old = {_place(code): code for code in _codes(compile(source_of(path), str(path), "exec"))}
+    changed = {place for place, code in new.items() if code != old.get(place)}
+    found = 0
+    for function in gc.get_objects():
+        if isinstance(function, FunctionType) and function.__code__.co_filename == str(path):
+            place = _place(function.__code__)
+            if place in changed:
+                function.__code__ = new[place]
+                found += 1
+    return found
 
 
-def install() -> None:
-    """Put the mutant named by the environment in the way of its module's import."""
-    path, _, number = os.environ[VARIABLE].rpartition(":")
-    sys.meta_path.insert(0, _Finder(module_name(Path(path)), path, int(number)))  # type: ignore[arg-type]
+def _codes(code: CodeType) -> Iterator[CodeType]:
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield constant
+            yield from _codes(constant)
+
+
+def _place(code: CodeType) -> tuple[str, int, Any]:
+    return code.co_qualname, code.co_firstlineno, next(iter(list(code.co_positions())[1:]), None)
+
+
+class Tracer:
+    """Notes the lines of some rooms that are executed."""
+
+    def __init__(self) -> None:
+        self.rooms = tuple(f"{SOURCE / room}{os.sep}" for room in ROOMS)
+        self.seen: dict[CodeType, set[int]] = {}
+        self.left: dict[CodeType, set[int]] = {}
+
+    def __call__(self, frame: Any, event: str, argument: Any) -> Any:
+        """A call: followed line by line while the function has lines not seen yet."""
+        code = frame.f_code
+        if code not in self.left:
+            if not code.co_filename.startswith(self.rooms):
+                return None
+            self.left[code] = {line for _, _, line in code.co_lines() if line}
+            self.seen[code] = set()
+        return self.line if self.left[code] else None
+
+    def line(self, frame: Any, event: str, argument: Any) -> Any:
+        """A line of a followed function."""
+        code = frame.f_code
+        self.seen[code].add(frame.f_lineno)
+        self.left[code].discard(frame.f_lineno)
+        return self.line if self.left[code] else None
+
+    def executed(self) -> dict[str, list[int]]:
+        """Lines by file, relative to the package."""
+        lines: dict[str, set[int]] = {}
+        for code, seen in self.seen.items():
+            name = str(Path(code.co_filename).relative_to(SOURCE))
+            lines.setdefault(name, set()).update(seen)
+        return {name: sorted(numbers) for name, numbers in sorted(lines.items())}
+
+
+class Runner:
+    """Runs single tests as pytest would, warnings turned into errors and all."""
+
+    failed = False
+
+    def pytest_runtest_logreport(self, report: Any) -> None:
+        """Remember a failure of the test, or of what it needs."""
+        self.failed = self.failed or report.failed
+
+    def passes(self, item: Any, after: Any) -> bool:
+        """Whether a test passes; `after` is the one that comes next."""
+        self.failed = False
+        item.ihook.pytest_runtest_protocol(item=item, nextitem=after)
+        return not self.failed
+
+    def first_failure(self, items: list[Any], file: Path) -> bool:
+        """Whether a test fails, stopping at the first; `file` gets the name of each that runs."""
+        for item, after in zip_longest(items, items[1:]):
+            file.write_text(item.nodeid)
+            if not self.passes(item, after):
+                return True
+        return False
+
+
+def in_child(work: Any, limit: float) -> int:
+    """Exit code of some work done in a forked process; minus a signal's number if it died."""
+    child = os.fork()
+    if not child:
+        # Seconds of the processor: a busy machine must not look like an endless loop. The clock
+        # ends only what waits for ever.
+        resource.setrlimit(resource.RLIMIT_CPU, (ceil(limit), ceil(limit) + 5))
+        signal.alarm(ceil(20 * limit))
+        silent = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(silent, 1)
+        os.dup2(silent, 2)
+        try:
+            code = int(work())
+        except BaseException:
+            code = 1
+        os._exit(code)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 
 
 # -- which tests, and what they say -----------------------------------------------------------
 
 
-def module_name(path: Path) -> str:
-    """Dotted name of a source file."""
-    parts = path.relative_to(ROOT / "src").with_suffix("").parts
-    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
-
-
-def tests_of(path: Path) -> list[str]:
-    """What tests a module: its doctests, the file that mirrors it, and those that import it."""
-    room = ROOT / "tests" / path.parent.relative_to(SOURCE)
-    own = room / f"test_{path.stem}.py"
-    name, folder = module_name(path), module_name(path.parent)
-    # The files of a family work together and are tested together; others by who imports them.
-    is_family = path.parent.parent.name == "models" and path.parent.name != "baselines"
-    mentioned = folder if is_family else name
-    family = sorted(room.glob("test_*.py")) if is_family else []
-    anywhere = [
-        t for t in sorted((ROOT / "tests").rglob("test_*.py")) if mentioned in t.read_text()
-    ]
-    found = list(dict.fromkeys([path, *[own] * own.exists(), *family, *anywhere]))
-    return [str(test.relative_to(ROOT)) for test in found]
-
-
-def judge(path: Path, number: int, limit: float) -> str:
-    """Run the tests of a mutant: "killed", "survived" or "timeout"; "broken" fails without it.
-
-    A crash of the interpreter counts as killed.
-    """
-    try:
-        done = _pytest(tests_of(path), limit, f"{path}:{number}")
-    except subprocess.TimeoutExpired:
-        return "timeout"
-    if done.returncode == 0:
-        return "survived"
-    if done.returncode < 0:
-        return "killed"
-    if done.returncode not in (1, 2):
-        raise RuntimeError(done.stdout + done.stderr)
-    failed = re.findall(r"^(?:FAILED|ERROR) (.+?)(?: - .*)?$", done.stdout, re.MULTILINE)
-    return "killed" if failed and _passes(failed[0]) else "broken"
-
-
 @cache
-def _passes(test: str) -> bool:
-    """Whether a test passes without any mutant."""
-    return _pytest([test], 3600.0).returncode == 0
+def _digest(path: Path) -> str:
+    return hashlib.blake2b(path.read_bytes(), digest_size=8).hexdigest()
 
 
-def _pytest(tests: list[str], limit: float, mutant: str | None = None) -> Any:
-    tools, source = str(Path(__file__).parent), str(ROOT / "src")
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([tools, source])}
-    if mutant is not None:
-        environment[VARIABLE] = mutant
-    command = [sys.executable, "-m", "pytest", "-x", "-q", "-n", "0", "-p", "mutants", *tests]
-    return subprocess.run(
-        command, cwd=ROOT, env=environment, timeout=limit, capture_output=True, text=True
+def note(runner: Runner, items: list[Any], file: Path) -> dict[str, Any]:
+    """What each test executes, and its seconds; tests noted before run again if they changed."""
+    notes: dict[str, Any] = json.loads(file.read_text()) if file.exists() else {}
+    began = time.monotonic()
+    items = [item for item in items if not _is_current(notes.get(item.nodeid), item)]
+    for item, after in zip_longest(items, items[1:]):
+        tracer, start = Tracer(), time.process_time()
+        threading.settrace(tracer)
+        sys.settrace(tracer)
+        try:
+            is_good = runner.passes(item, after)
+        finally:
+            sys.settrace(None)
+            threading.settrace(None)  # type: ignore[arg-type]
+        lines = tracer.executed()
+        notes[item.nodeid] = {
+            "file": _digest(item.path),
+            "modules": {name: _digest(SOURCE / name) for name in lines},
+            "passes": is_good,
+            "seconds": time.process_time() - start,
+            "lines": lines,
+        }
+        if time.monotonic() - began > 20:
+            file.write_text(json.dumps(notes))
+            began = time.monotonic()
+    file.write_text(json.dumps(notes))
+    return notes
+
+
+def _is_current(known: dict[str, Any] | None, item: Any) -> bool:
+    """Whether neither the test nor what it executes has changed since it was noted."""
+    if known is None or known["file"] != _digest(item.path):
+        return False
+    paths = {SOURCE / name: digest for name, digest in known["modules"].items()}
+    return all(path.exists() and _digest(path) == digest for path, digest in paths.items())
+
+
+def reaching(
+    notes: dict[str, Any], path: Path, number: int, budget: float
+) -> tuple[list[str], float]:
+    """Tests that execute a place until their seconds exceed a budget, and these seconds.
+
+    Quick tests come first; those of the module's own folder as if they were ten times as quick.
+    """
+    lines, name = set(lines_of(source_of(path), number)), str(path.relative_to(SOURCE))
+    own = (f"tests/{Path(name).parent}/", f"src/falsezero/{name}")
+    found = sorted(
+        (known["seconds"] / (10 if test.startswith(own) else 1), test)
+        for test, known in notes.items()
+        if known["passes"] and not lines.isdisjoint(known["lines"].get(name, ()))
     )
+    chosen, spent = [], 0.0
+    for _, test in found:
+        seconds = notes[test]["seconds"]
+        if spent + seconds <= budget or not chosen:
+            chosen.append(test)
+            spent += seconds
+    return chosen, spent
 
 
-def sample(paths: list[Path], size: int, seed: int) -> list[tuple[Path, int]]:
-    """Mutants drawn without replacement from all mutants of some files."""
-    sizes = {path: len(places(ast.parse(path.read_text()))) for path in paths}
-    every = [(path, number) for path, size_of in sizes.items() for number in range(size_of)]
-    return random.Random(seed).sample(every, min(size, len(every)))
+class Judge(Runner):
+    """The mutation run as a plug-in: tests are collected, and every mutant judged by some."""
+
+    def __init__(self, mutants: list[tuple[Path, int]], notes: Path, budget: float):
+        self.mutants, self.notes, self.budget = mutants, notes, budget
+        self.counts: Counter[str] = Counter()
+        self.running = notes.with_suffix(f".{os.getpid()}")
+        self.trusted: dict[str, bool] = {}
+
+    def pytest_runtestloop(self, session: Any) -> bool:
+        """Judge every mutant by the collected tests, in place of running them."""
+        if session.testsfailed:
+            raise RuntimeError("some tests could not be collected")
+        items = {item.nodeid: item for item in session.items}
+        # In a child, because tests leave threads behind, and a process with threads must not fork.
+        if in_child(lambda: note(self, session.items, self.notes) is None, 86400):
+            raise RuntimeError("the tests could not be noted")
+        every = json.loads(self.notes.read_text())
+        notes = {test: known for test, known in every.items() if test in items}
+        broken = [test for test, known in notes.items() if not known["passes"]]
+        print(f"\n{len(notes)} tests, {len(broken)} of them fail without a mutant:", *broken)
+        for path, number in self.mutants:
+            names, seconds = reaching(notes, path, number, self.budget)
+            verdict, by = self.verdict(path, number, [items[name] for name in names], seconds)
+            if by and not self.is_trusted(items[by], notes[by]["seconds"]):
+                raise RuntimeError(f"{by} fails in a process of its own without a mutant")
+            self.counts[verdict] += 1
+            words = mutated(source_of(path), number)[1]
+            print(f"{verdict:9}{path.relative_to(SOURCE)} {words}  [{by}]", flush=True)
+        self.running.unlink(missing_ok=True)
+        return True
+
+    def verdict(self, path: Path, number: int, tests: list[Any], seconds: float) -> tuple[str, str]:
+        """One of "killed", "survived", "timeout", "untested", and the test that noticed."""
+        if not tests:
+            return "untested", ""
+
+        def work() -> int:
+            if not install(path, number):
+                return NOT_INSTALLED
+            return int(self.first_failure(tests, self.running))
+
+        code = in_child(work, 5 * seconds + 20)
+        if code == NOT_INSTALLED:
+            raise RuntimeError(
+                f"{path} has no live function to change: {mutated(source_of(path), number)[1]}"
+            )
+        if code == 0:
+            return "survived", ""
+        is_late = code in (-signal.SIGXCPU, -signal.SIGALRM)
+        return "timeout" if is_late else "killed", self.running.read_text()
+
+    def is_trusted(self, test: Any, seconds: float) -> bool:
+        """Whether a test that noticed a mutant passes by itself, without one."""
+        if test.nodeid not in self.trusted:
+            code = in_child(lambda: self.first_failure([test], self.running), 5 * seconds + 20)
+            self.trusted[test.nodeid] = code == 0
+        return self.trusted[test.nodeid]
 
 
 def main() -> int:
@@ -232,29 +341,29 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--room", choices=ROOMS, help="only mutants of this folder")
     parser.add_argument("--module", action="append", help="a file, such as analysis/compare.py")
-    parser.add_argument("--limit", type=float, default=600, help="seconds for the tests of one")
-    parser.add_argument("--seconds", type=float, default=float("inf"), help="stop after these")
+    parser.add_argument("--budget", type=float, default=30, help="test seconds for one mutant")
+    parser.add_argument("--tests", nargs="+", default=TESTS, help="files or folders to ask")
+    parser.add_argument("--part", default="1/1", help="judge only this part of the sample")
+    parser.add_argument("--notes", type=Path, default=NOTES, help="what each test executes")
     options = parser.parse_args()
     paths = [SOURCE / name for name in options.module or []] or [
         path
         for room in ([options.room] if options.room else ROOMS)
         for path in sorted((SOURCE / room).rglob("*.py"))
-        if path.name != "__init__.py"
+        if path.name not in ("__init__.py", "_skeleton.py")
     ]
-    began = time.monotonic()
-    counts: Counter[str] = Counter()
-    for path, number in sample(paths, options.sample, options.seed):
-        if time.monotonic() - began > options.seconds:
-            break
-        verdict = judge(path, number, options.limit)
-        counts[verdict] += 1
-        _, words = mutated(path.read_text(), number)
-        print(f"{verdict:9}{path.relative_to(SOURCE)} {words}", flush=True)
-    print(", ".join(f"{count} {verdict}" for verdict, count in counts.items()))
-    return int(counts["survived"] > 0)
+    part, n_parts = map(int, options.part.split("/"))
+    drawn = sample(paths, options.sample, options.seed)[part - 1 :: n_parts]
+    judge = Judge(drawn, options.notes, options.budget)
+    os.chdir(ROOT)
+    sys.path[:0] = [str(ROOT / "src")]
+    pytest.main(["-q", "-n0", "-s", *options.tests], plugins=[judge])
+    counts = judge.counts
+    caught = counts["killed"] + counts["timeout"]
+    words = ", ".join(f"{count} {verdict}" for verdict, count in counts.items())
+    print(f"{words}: {100 * caught / max(1, counts.total()):.0f} % noticed")
+    return int(caught < counts.total())
 
 
 if __name__ == "__main__":
     sys.exit(main())
-if VARIABLE in os.environ:
-    install()
