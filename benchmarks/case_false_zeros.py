@@ -80,7 +80,7 @@ def _measure(table: str, name: str, done: set[tuple[Any, ...]]) -> list[dict[str
 def _planned(table: str) -> list[tuple[str, int]]:
     if table in tables.TRUTH:
         return [("truth", 0)]
-    return [(scheme, seed) for scheme in tables.SCHEMES for seed in tables.SEEDS]
+    return [(scheme, seed) for scheme in tables.SCHEMES for seed in tables.seeds_of(table)]
 
 
 def measured(tasks: Iterable[tables.Task], names: list[str]) -> Iterator[dict[str, Any]]:

@@ -10,7 +10,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from benchmarks import ranking
+from benchmarks import case_repeated_looks, ranking
 from benchmarks.harness import ROOT
 from benchmarks.ranking import markdown
 
@@ -96,7 +96,8 @@ def readme(text: str, rows: list[Row], ranked: list[Row]) -> str:
 
 def page(text: str, rows: list[Row], ranked: list[Row]) -> str:
     """docs/benchmarks.md with its tables drawn anew."""
-    return filled(filled(text, "results", whole(rows)), "false-zeros", ranking.page(ranked))
+    text = filled(filled(text, "results", whole(rows)), "false-zeros", ranking.page(ranked))
+    return filled(text, "repeated-looks", case_repeated_looks.page(case_repeated_looks.read()))
 
 
 def filled(text: str, name: str, content: str) -> str:

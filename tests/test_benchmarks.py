@@ -6,7 +6,7 @@ import os
 
 import pytest
 from benchmarks import __main__ as command
-from benchmarks import ranking, table
+from benchmarks import case_repeated_looks, ranking, table
 from benchmarks.harness import in_fresh_process, row
 
 NEEDS_NOBODY = ["bernoulli_rbm", "bmf", "first_fit", "noisy_or", "plsa"]
@@ -18,11 +18,14 @@ def papers(tmp_path, monkeypatch):
     """A results table and two pages of their own to write into."""
     monkeypatch.setattr(table, "RESULTS", tmp_path / "results.csv")
     monkeypatch.setattr(ranking, "RESULTS", tmp_path / "false_zeros.csv")
-    for name, marker in (("README", "speed"), ("PAGE", "results")):
+    monkeypatch.setattr(case_repeated_looks, "RESULTS", tmp_path / "repeated_looks.csv")
+    for name, *markers in (("README", "speed"), ("PAGE", "results", "repeated-looks")):
         monkeypatch.setattr(table, name, tmp_path / f"{name}.md")
-        page = f"before\n<!-- {marker}:begin -->\nstale\n<!-- {marker}:end -->\n"
-        page += "<!-- false-zeros:begin -->\nstale\n<!-- false-zeros:end -->\nafter\n"
-        (tmp_path / f"{name}.md").write_text(page)
+        parts = [
+            f"<!-- {marker}:begin -->\nstale\n<!-- {marker}:end -->\n"
+            for marker in (*markers, "false-zeros")
+        ]
+        (tmp_path / f"{name}.md").write_text("before\n" + "".join(parts) + "after\n")
     return tmp_path
 
 
@@ -160,3 +163,17 @@ def test_fresh_process_has_its_own_threads_and_memory(monkeypatch):
 def test_failure_in_a_fresh_process_says_why():
     with pytest.raises(RuntimeError, match="float failed in its own process: ValueError"):
         in_fresh_process(float, "no number")
+
+
+def test_repeated_looks_are_judged_year_by_year():
+    losses = {"Hubbard Brook 1": (0.2, 0.3, 0.25), "Hubbard Brook 2": (0.4, 0.5, 0.39)}
+    methods = ("audit", "AspectBernoulli", "biolith with variables")
+    known = [
+        {"data": data, "method": method, "measure": measure, "value": value}
+        for data, values in {**losses, "Swiss birds": (0.1, 0.2, 0.3)}.items()
+        for method, value in zip(methods, values, strict=True)
+        for measure in ("log loss", "AUC", "seconds")
+    ]
+    page = case_repeated_looks.page(known)
+    assert "| audit | 0.1000 | 0.100 | 0.1 | 0.3000 | 0.300 | 0.3 | 1 of 2 |" in page
+    assert "| AspectBernoulli | 0.2000 | 0.200 | 0.2 | 0.4000 | 0.400 | 0.4 |  |" in page

@@ -7,7 +7,7 @@ import pytest
 from benchmarks import case_false_zeros as case
 from benchmarks import false_zero_methods as methods
 from benchmarks import false_zero_tables as tables
-from benchmarks import ranking
+from benchmarks import phantom_alarms, ranking
 from sklearn.linear_model import LogisticRegression
 
 
@@ -25,9 +25,9 @@ def rows(**precision):
 def test_quick_form_ranks_a_made_up_table(capsys, monkeypatch):
     monkeypatch.delenv("FALSEZERO_DATA", raising=False)
     assert case.main(["--quick"]) == 0
-    said = capsys.readouterr().out
+    printed = capsys.readouterr().out
     for name in methods.IN_HOUSE:
-        assert name in said
+        assert name in printed
 
 
 def test_a_method_of_ones_own_takes_part():
@@ -118,6 +118,15 @@ def test_truth_sets_have_the_false_zeros_of_their_readmes():
     for name, share in (("Swiss birds", 0.119), ("Hubbard Brook 2015", 0.230)):
         task = tables.truth(name)
         assert task.is_false[task.zeros].mean() == pytest.approx(share, abs=5e-4)
+
+
+def test_phantoms_are_counted_a_setting(capsys, monkeypatch):
+    monkeypatch.setattr(phantom_alarms, "SHAPE", (200, 30))
+    monkeypatch.setattr(phantom_alarms, "DENSITIES", (0.4,))
+    monkeypatch.setattr(phantom_alarms, "LOSSES", (0.7,))
+    assert phantom_alarms.main(["--tables", "2"]) == 0
+    alarms = [line.split("found in ")[1] for line in capsys.readouterr().out.splitlines()]
+    assert alarms == ["0 of 2", "0 of 2", "2 of 2"]
 
 
 def test_finds_and_lived_agree():
