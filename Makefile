@@ -5,6 +5,8 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
 OLDEST := .venv-oldest
+# How many tests run at a time.
+WORKERS ?= auto
 
 .PHONY: demo attack test test-oldest lint types mutants docs bench bench-quick clean
 
@@ -18,7 +20,7 @@ demo: $(STAMP)
 	$(BIN)/falsezero demo --output demo-output --force
 
 test: $(STAMP)
-	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -q -n auto
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -q -n $(WORKERS)
 
 # The lowest versions that pyproject.toml allows. scikit-learn 1.6 checks estimators with the array
 # API, which scipy has to be asked for.
@@ -27,10 +29,10 @@ test-oldest:
 	$(OLDEST)/bin/python -m pip install --quiet --upgrade pip
 	$(OLDEST)/bin/python tools/lowest_versions.py > $(OLDEST)/constraints.txt
 	$(OLDEST)/bin/python -m pip install --quiet --constraint $(OLDEST)/constraints.txt --editable '.[dev]'
-	SCIPY_ARRAY_API=1 OPENBLAS_NUM_THREADS=1 $(OLDEST)/bin/python -m pytest -q -n auto
+	SCIPY_ARRAY_API=1 OPENBLAS_NUM_THREADS=1 $(OLDEST)/bin/python -m pytest -q -n $(WORKERS)
 
 attack: $(STAMP)
-	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m tests.attack
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m tests.attack $(TRIES)
 
 lint: $(STAMP)
 	$(BIN)/ruff check .
@@ -42,7 +44,7 @@ types: $(STAMP)
 # Small changes to the source that the tests should notice; MUTANTS is how many are tried.
 MUTANTS ?= 40
 mutants: $(STAMP)
-	OPENBLAS_NUM_THREADS=1 $(BIN)/python tools/mutants.py --sample $(MUTANTS)
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m tools.mutants --sample $(MUTANTS)
 
 docs: $(STAMP)
 	$(BIN)/python -m pip install --quiet --editable '.[docs]'

@@ -24,7 +24,13 @@ NAMES = {
     "arviz-stats": "arviz_stats",
     "python-calamine": "python_calamine",
 }
-COMES_WITH = {"h5py": "anndata", "distributed": "dask", "cloudpickle": "dask", "fsspec": "dask"}
+COMES_WITH = {
+    "h5py": "anndata",
+    "distributed": "dask",
+    "cloudpickle": "dask",
+    "fsspec": "dask",
+    "PIL": "matplotlib",
+}
 
 
 def imports() -> Iterator[tuple[Path, str, list[str]]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -56,6 +57,15 @@ def test_type_checker_refuses_exactly_the_wrong_lines(tmp_path: Path) -> None:
     found = {int(line.split(":")[1]) for line in done.stdout.splitlines() if ": error:" in line}
     lines = enumerate(USES.splitlines(), start=1)
     assert found == {i for i, line in lines if line.endswith("# wrong")}, done.stdout + done.stderr
+
+
+def test_every_public_module_is_type_checked_strictly() -> None:
+    settings = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text())
+    strict = settings["tool"]["mypy"]["overrides"][0]
+    homes = {*read_stub("falsezero").values(), *read_stub("falsezero.models").values()}
+    assert homes - {"falsezero"} <= set(strict["module"])
+    assert strict["warn_return_any"]
+    assert strict["disallow_subclassing_any"]
 
 
 @pytest.mark.parametrize("name", fz.__all__)

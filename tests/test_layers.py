@@ -8,6 +8,7 @@ import falsezero
 ROOT = Path(falsezero.__file__).parent
 LAYERS = [
     "cli",
+    "app",
     "experiments",
     "report",
     "explorer",
@@ -31,6 +32,8 @@ OWNERS = {
     "distributed": {"backends/dask.py"},
     "cloudpickle": {"backends/dask.py"},
     "click": "cli/",
+    "starlette": {"app/server.py"},
+    "uvicorn": {"app/run.py"},
 }
 
 
@@ -105,6 +108,7 @@ def test_optional_libraries_are_imported_where_used():
         "dask",
         "distributed",
         "cloudpickle",
+        "uvicorn",
     }
     strays = [
         f"{path.relative_to(ROOT)} imports {module}"
@@ -113,3 +117,12 @@ def test_optional_libraries_are_imported_where_used():
         if module.split(".")[0] in optional
     ]
     assert not strays
+
+
+def test_no_file_is_long():
+    """A file is read in one sitting: 400 lines at the most, tests and scripts included."""
+    root = Path(__file__).parents[1]
+    rooms = [root / name for name in ("src", "tests", "benchmarks", "tools")]
+    files = [path for room in rooms for kind in ("py", "js") for path in room.rglob(f"*.{kind}")]
+    lines = {str(path.relative_to(root)): len(path.read_text().splitlines()) for path in files}
+    assert {name: n for name, n in lines.items() if n > 400} == {}
