@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from scipy import sparse, stats
-from scipy.special import expit, logit
+from scipy.special import logit
 
 import falsezero as fz
 from falsezero.data.blocks import Blocks
@@ -16,7 +16,6 @@ from falsezero.models.baselines.logistic_pca import (
     LogisticSteps,
     _LogisticSurface,
 )
-from falsezero.models.baselines.margins import solve_effects
 from falsezero.models.baselines.mixture import Mixture
 from falsezero.models.baselines.plsa import Aspects, TokenSteps, _shares, _TokenSurface
 from falsezero.models.baselines.row_neighbours import RowNeighbours
@@ -312,17 +311,6 @@ def test_a_mixture_of_bernoullis_begins_with_random_shares():
 
 
 # -- scorers --------------------------------------------------------------------------------------
-
-
-def test_effects_solve_their_equations():
-    rng = np.random.default_rng(0)
-    totals, others = np.array([0.0, 1.5, 4.0]), rng.normal(size=4)
-    seen = rng.integers(0, 3, (3, 4)).astype(float)
-    for known in (None, seen):
-        for start in (0.0, 1.0):
-            found = solve_effects(totals, others, known, 0.2, -0.7, np.full(3, start))
-            p = expit(found[:, None] + others) * (1 if known is None else known)
-            np.testing.assert_allclose(p.sum(axis=1) + 0.2 * (found + 0.7), totals, atol=1e-9)
 
 
 @pytest.mark.parametrize("missing", [False, True])

@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from falsezero.data.blocks import Block, Blocks
+from falsezero.data.blocks import Blocks
 
-__all__ = ["Pairs", "count_pairs", "divided", "observed_total"]
+__all__ = ["Pairs", "count_pairs", "divided"]
 
 
 class Pairs(NamedTuple):
@@ -46,14 +46,6 @@ def count_pairs(blocks: Blocks) -> Pairs:
     unseen = n_rows - observed
     seen = n_rows - unseen[:, None] - unseen[None, :] + hidden
     return Pairs(together, ones[:, None] - hidden_ones, seen)
-
-
-def observed_total(block: Block, weights: np.ndarray) -> np.ndarray:
-    """For every cell, the sum of weights[s, t] over the columns s observed in its row."""
-    total: Any = weights.sum(axis=0)
-    if block.missing is None:
-        return total
-    return total - as_dense(block.missing.astype(float) @ weights)
 
 
 def divided(top: np.ndarray, bottom: Any) -> np.ndarray:
