@@ -89,10 +89,10 @@ def test_causes_are_the_three_strongest_of_a_twentieth_and_more():
 
 def test_lists_of_just_the_longest_length_are_kept(monkeypatch):
     monkeypatch.setattr(gaps, "_MOST", 7)
-    refuse_too_many(7, None, 0.5)
-    refuse_too_many(8, 3, 0.5)
-    with pytest.raises(ValueError, match="More than 7 cells"):
-        refuse_too_many(8, None, 0.5)
+    refuse_too_many(7, None, "p", 0.5)
+    refuse_too_many(8, 3, "p", 0.5)
+    with pytest.raises(ValueError, match=r"More than 7 cells are listed by p=0\.5"):
+        refuse_too_many(8, None, "p", 0.5)
 
 
 def test_ones_come_in_parts_of_any_size(monkeypatch):

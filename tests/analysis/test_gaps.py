@@ -140,7 +140,7 @@ OTHERS = [fz.NoisyOr, fz.BernoulliMixture, fz.BernoulliNMF, fz.LogisticPCA, fz.P
 def test_models_whose_cells_have_no_component_of_their_own_are_refused(kind, ask):
     X = np.eye(5)
     model = kind(2, random_state=0, tol=0.1).fit(X)
-    with pytest.raises(TypeError, match=f"In {kind.__name__} a cell has no component"):
+    with pytest.raises(TypeError, match=f"In {kind.__name__} a cell is not made by"):
         ask(model, X, keep=[1, 0])
 
 

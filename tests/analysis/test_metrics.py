@@ -207,13 +207,13 @@ def test_tables_that_cannot_be_compared_are_refused(monkeypatch):
     with pytest.raises(ValueError, match="need the same rows and columns"):
         noise_removal(np.eye(3), np.eye(3), np.ones(3))
     monkeypatch.setattr(metrics, "_MOST_CELLS", 8)
-    with pytest.raises(ValueError, match="A 3 x 3 table is too large to be judged at once"):
+    with pytest.raises(ValueError, match="A 3 x 3 table is too large for this measure"):
         reconstruction_error(fz.Table(np.eye(3)), np.eye(3))
 
 
 def test_weights_that_say_nothing_are_refused_and_nothing_matches_nothing():
     for weights in ([0.0, 0.0], [-1.0, 2.0], [np.nan, 1.0]):
-        with pytest.raises(ValueError, match="weights= needs numbers from zero up"):
+        with pytest.raises(ValueError, match="weights= must not be negative"):
             match_components(np.eye(2), np.eye(2), weights)
     empty = match_components(np.ones((0, 3)), np.eye(3))
     assert len(empty.found) == 0

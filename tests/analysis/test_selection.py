@@ -8,7 +8,7 @@ from tests.analysis.common import blocks_table
 import falsezero as fz
 from falsezero.analysis.memory import Memory
 from falsezero.analysis.plan import Task
-from falsezero.analysis.selection import too_many
+from falsezero.analysis.selection import size_warning
 
 
 def test_a_model_that_needs_every_cell_is_sent_to_rows():
@@ -157,10 +157,10 @@ def test_one_component_is_tried_and_phantoms_are_counted(recwarn):
     assert "<table>" in choice._repr_html_()
 
 
-def test_as_many_components_as_columns_are_not_too_many():
-    assert too_many(4, (4, 9)) == ""
-    assert too_many(5, (4, 9)).startswith("5 components are more than a table of 4 × 9 cells")
-    assert too_many(5, (9, 4)) != ""
+def test_as_many_components_as_columns_are_not_size_warning():
+    assert size_warning(4, (4, 9)) == ""
+    assert size_warning(5, (4, 9)).startswith("5 components are more than a table of 4 × 9 cells")
+    assert size_warning(5, (9, 4)) != ""
 
 
 @pytest.mark.parametrize("n", [2, 3])

@@ -5,7 +5,7 @@ import pytest
 from tests.analysis.common import known_model
 
 import falsezero as fz
-from falsezero.analysis import surprising
+from falsezero.analysis import gaps, surprising
 from falsezero.data.blocks import Blocks
 
 A = np.array([[0.75, 0.55, 0.01], [0.27, 0.55, 0.9]])
@@ -61,10 +61,10 @@ def test_rates_count_observed_cells(model):
 
 
 def test_lists_too_long_need_a_number(model, monkeypatch):
-    monkeypatch.setattr(surprising, "_MOST", 5)
+    monkeypatch.setattr(gaps, "_MOST", 5)
     assert len(fz.surprising_zeros(model, X, keep=[1, 1])) == 5
-    monkeypatch.setattr(surprising, "_MOST", 4)
-    with pytest.raises(ValueError, match="More than 4 zeros are listed by min_expected="):
+    monkeypatch.setattr(gaps, "_MOST", 4)
+    with pytest.raises(ValueError, match="More than 4 cells are listed by min_expected="):
         fz.surprising_zeros(model, X, keep=[1, 1])
     assert len(fz.surprising_zeros(model, X, keep=[1, 1], n=5)) == 5
     with pytest.raises(ValueError, match="n=-1 is not a number of cells"):

@@ -91,7 +91,7 @@ def test_cells_not_observed_are_predicted(model: fz.AspectBernoulli) -> None:
     assert expected[truth == 1].mean() > expected[truth == 0].mean() + 0.2
     surest = fz.impute(fitted, masked, n=3)["expected"]
     assert np.abs(surest - 0.5).min() >= np.sort(np.abs(expected - 0.5))[-3]
-    with pytest.raises(TypeError, match="takes a cell that was not observed for a zero"):
+    with pytest.raises(TypeError, match="treats an unobserved cell as a zero"):
         fz.impute(fz.DiscretePCA(2).fit(DRAWN.to_numpy()), masked)
     for n in (-1, 1.5):
         with pytest.raises(ValueError, match="n= needs a whole number from 0"):

@@ -164,7 +164,7 @@ def test_no_command_writes_over_what_it_reads(
 def test_more_components_than_the_table_can_carry(run: Any, finds: Path, tmp_path: Path) -> None:
     said = (
         "25 components are more than a table of 120 × 24 cells can tell apart; -k should be 24 at "
-        "most, and had better be far fewer."
+        "most, and preferably far fewer."
     )
     quick = ("--restarts", 1, "--max-iter", 1)
     fit = run("fit", finds, *LONG, "-k", 25, "-o", tmp_path / "model.fz", *quick)

@@ -290,7 +290,7 @@ def test_pictures_of_zeros_and_ones_refuse_counts_and_take_factorisations(three)
     counts = fz.PLSA(2, random_state=0).fit(table)
     with pytest.raises(TypeError, match="zeros and ones, but PLSA"):
         plot.OrderedTableDisplay.from_estimator(counts, table)
-    with pytest.raises(TypeError, match="In PLSA a cell has no component"):
+    with pytest.raises(TypeError, match="In PLSA a cell is not made by a single component"):
         plot.ExplanationDisplay.from_estimator(counts, table, rows=[0])
     model = fz.BinaryMatrixFactorization(n_chains=1, warmup=5, n_draws=5, random_state=0).fit(table)
     display = plot.OrderedTableDisplay.from_estimator(model, table)

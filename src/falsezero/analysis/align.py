@@ -1,4 +1,4 @@
-"""Which component of one fit is which component of another."""
+"""Match the components of two fits."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def match_components(reference: Any, found: Any, weights: Any = None) -> Match:
             f"but has shape {share.shape}."
         )
     if not (share >= 0).all() or (len(x) and not share.any()):
-        raise ValueError("weights= needs numbers from zero up, and one above zero at least.")
+        raise ValueError("weights= must not be negative, and at least one must be above zero.")
     share = share / max(share.sum(), np.finfo(float).tiny)
     cosine = _unit(x) @ _unit(y).T
     rows, columns = linear_sum_assignment(share[:, None] * cosine, maximize=True)

@@ -1,4 +1,4 @@
-"""Results put back into the AnnData object that the table came from."""
+"""Add results to the AnnData object that the table came from."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def _put_model(model: Any, adata: Any, key: str) -> None:
     if weights is None or len(weights) != adata.n_obs:
         raise DataError(
             f"The model was fitted to {0 if weights is None else len(weights)} rows, but the "
-            f"AnnData object has {adata.n_obs}; hand over the one it was fitted to."
+            f"AnnData object has {adata.n_obs}; pass the object it was fitted to."
         )
     names = getattr(model, "feature_names_in_", np.arange(model.n_features_in_))
     adata.obsm[f"X_{key}"] = np.asarray(weights)

@@ -1,4 +1,4 @@
-"""The zeros that a factor model would sooner have as ones, found without a visit to all cells."""
+"""The zeros with the highest expected values, found without visiting every cell."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def best_zeros(
 
 
 class Search:
-    """A list of the best cells that grows block by block.
+    """A list of the best cells, filled block by block.
 
     Parameters
     ----------
@@ -93,7 +93,7 @@ class Search:
         holes: Any = None,
         noise: tuple[np.ndarray, np.ndarray] | None = None,
     ) -> None:
-        """Enter the zeros of some rows: all cells but those stored in `ones` and `holes`.
+        """Add the zeros of some rows: all cells but those stored in `ones` and `holes`.
 
         With `noise` = (removed, weights) a zero scores the probability that removed components made
         it times that of a one by the weights `kept`, else by the latter alone.
@@ -102,7 +102,7 @@ class Search:
             return
         none = np.zeros((len(kept), 0))
         removed, weights = (none, none) if noise is None else noise
-        # The most promising rows first: the list soon refuses all others unseen.
+        # Most promising rows first: the list then rejects most others without a look.
         rows = np.argsort(-(kept @ self.ranked[:-1, 0]), kind="stable")
         if holes is None:
             holes = sparse.csr_array(ones.shape)

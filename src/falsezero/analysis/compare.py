@@ -1,4 +1,4 @@
-"""Which of several models suits a table, and is the best one better than the next?"""
+"""Which of several models suits a table, and whether the best is better than the next."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["Comparison", "compare"]
 
 @dataclass(frozen=True)
 class Comparison:
-    """What `compare` found.
+    """The result of `compare`.
 
     Attributes
     ----------
@@ -68,20 +68,20 @@ def compare(
     checkpoint: Any = None,
     verbose: int = 0,
 ) -> Comparison:
-    """Put several models through the same protocol on one table.
+    """Compare several models on one table, all in the same way.
 
     Parameters
     ----------
     models : list of estimators, or dict of name and estimator
     table : Table, array, sparse array or data frame
     criterion : {"cells", "rows", "completion", "aic", "bic", "evidence"} or a registered name
-        As in `select`. Where parts are hidden, every model is asked about the same ones. The BIC
-        has one n for all models: rows where all count rows, else observed cells. Models for which
-        the number means different things are refused: a probability of all cells of a row, and one
-        of its counts given their total.
+        As in `select`. Hidden parts are the same for every model. The BIC has one n for all models:
+        rows if all models count rows, else observed cells. Models for which the number means
+        different things are refused, such as a probability of all cells of a row and one of its
+        counts given their total.
     n_splits : int, default=5
     test : {"signed-rank", "rank-sum"}
-        How the best two are told apart: Wilcoxon's signed-rank test on the differences row by row
+        How the best two are compared: Wilcoxon's signed-rank test on the differences row by row
         (their hidden cells, or the rows themselves), which treats rows as independent given the
         fits; or his rank-sum test on the parts, as in Bingham et al., section 3.2.1.
     n_jobs, random_state, checkpoint, verbose
@@ -131,7 +131,7 @@ def _named(models: Sequence[Any]) -> dict[str, Any]:
 
 
 def _p_value(plan: Plan, outcomes: list[dict[str, Any]], pair: np.ndarray, test: str) -> float:
-    """Whether the best two differ by more than chance."""
+    """p-value of the hypothesis that the best two are equally good."""
     if not plan.criterion.hides_parts:
         return float("nan")
     parts = [

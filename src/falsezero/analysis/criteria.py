@@ -1,4 +1,4 @@
-"""What candidates are judged by: one record per criterion, in one registry.
+"""Criteria by which candidates are ranked: one record each, in one registry.
 
 `select`, `compare`, the shell and the plots read `CRITERIA`. To add a criterion, call
 `register_criterion` with a new record, here or in a module of your own.
@@ -25,7 +25,7 @@ __all__ = [
 
 
 class Convention(NamedTuple):
-    """What is agreed for all candidates of one comparison, such as the n of a BIC."""
+    """What all candidates of one comparison share, such as the n of a BIC."""
 
     label: str = ""
     """In words, for the result."""
@@ -34,7 +34,7 @@ class Convention(NamedTuple):
 
 
 class Part(NamedTuple):
-    """What one fit is judged on: the table, and which of its `n_parts` parts is hidden."""
+    """The data of one evaluation: the table, and which of its `n_parts` parts is hidden."""
 
     table: Any
     number: int = 0
@@ -48,9 +48,9 @@ class RowScores(NamedTuple):
     """A score for each row, so that two candidates can be compared row by row."""
 
     total: Any
-    """Sum over what was hidden in the row."""
+    """Sum over the hidden cells (or tokens) of the row."""
     count: Any
-    """How much was hidden in the row."""
+    """Number of hidden cells (or tokens) in the row."""
 
     @property
     def mean(self) -> float:
@@ -58,11 +58,11 @@ class RowScores(NamedTuple):
         return float(self.total.sum() / self.count.sum())
 
 
-def _always(declared: Capabilities) -> str | None:
+def _same_for_all(declared: Capabilities) -> str | None:
     return "the same for every model"
 
 
-def _nothing_agreed(candidates: Sequence[Any], table: Any) -> Convention:
+def _no_convention(candidates: Sequence[Any], table: Any) -> Convention:
     return Convention()
 
 
@@ -80,12 +80,12 @@ class Criterion:
     evaluate : callable
         Takes an unfitted model and a `Part`, fits the model, and returns a number or `RowScores`.
     hides_parts : bool, default=False
-        Whether `evaluate` hides a part of the table and is asked once for each of them.
+        Whether `evaluate` hides a part of the table; it is then called once for each part.
     meaning : callable
         Takes the `Capabilities` of a model and returns in words what the number means for it, or
         None where the model has no such number. Candidates are only ranked where it means the same.
     refusal : str
-        What to say of a model without such a number; ``{model}`` stands for its name.
+        Error message for a model without such a number; ``{model}`` stands for its name.
     agree : callable
         Takes all candidates and the table, and returns the `Convention` that each is judged by.
 
@@ -100,9 +100,9 @@ class Criterion:
     label: str
     evaluate: Callable[[Any, Part], float | RowScores]
     hides_parts: bool = False
-    meaning: Callable[[Capabilities], str | None] = _always
+    meaning: Callable[[Capabilities], str | None] = _same_for_all
     refusal: str = "{model} cannot be judged by this criterion."
-    agree: Callable[[Sequence[Any], Any], Convention] = _nothing_agreed
+    agree: Callable[[Sequence[Any], Any], Convention] = _no_convention
 
     @property
     def direction(self) -> str:
@@ -110,7 +110,7 @@ class Criterion:
         return "higher" if self.sign > 0 else "lower"
 
     def check(self, candidates: Sequence[Any]) -> None:
-        """Refuse candidates that have no such number, or numbers with different meanings."""
+        """Refuse candidates that lack this number, or for which it means different things."""
         meanings: dict[str, str] = {}
         for candidate in candidates:
             name, meaning = type(candidate).__name__, self.meaning(capabilities_of(candidate))
@@ -137,7 +137,7 @@ def register_criterion(criterion: Criterion) -> Criterion:
 
 
 def criterion_named(name: str) -> Criterion:
-    """The criterion of a name, or a sentence with those that are known."""
+    """The criterion of this name; an unknown name is an error that lists the known ones."""
     if name not in CRITERIA:
         known = ", ".join(CRITERIA)
         raise ValueError(f"criterion={name!r} is not known; choose one of {known}.")

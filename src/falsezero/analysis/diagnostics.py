@@ -37,7 +37,7 @@ def stack_chains(model: Any) -> dict[str, np.ndarray]:
     chains: Sequence[Mapping[str, Any]] | None = getattr(model, "chains_", None)
     if not chains:
         raise ValueError(
-            f"{type(model).__name__} has no chains to look at; models that sample keep them, "
+            f"{type(model).__name__} has no chains to diagnose; models that sample keep them, "
             'such as BinaryMatrixFactorization and DiscretePCA(inference="gibbs").'
         )
     names = [name for name in chains[0] if all(name in chain for chain in chains)]
@@ -49,7 +49,7 @@ def stack_chains(model: Any) -> dict[str, np.ndarray]:
 
 
 def diagnose(model: Any) -> Tidy:
-    """Rank-normalised split R-hat and effective sample size of everything that chains keep.
+    """Rank-normalised split R-hat and effective sample size of every recorded quantity.
 
     Chains have mixed when R-hat is below 1.01 and the effective sizes are above 100 a chain
     (Vehtari et al., 2021). A quantity that never moves has no R-hat (NaN).
@@ -133,6 +133,6 @@ def to_datatree(model: Any, table: Any = None) -> xarray.DataTree:
 
 
 def _with_positions(dataset: Any) -> Any:
-    """Give chains and draws numbers, which ArviZ expects."""
+    """Number the chains and draws, as ArviZ expects."""
     sizes = dict(dataset.sizes)
     return dataset.assign_coords({d: np.arange(sizes[d]) for d in ("chain", "draw") if d in sizes})

@@ -1,4 +1,4 @@
-"""How far a cell is to be doubted, given which components are noise: the one formula for it."""
+"""How doubtful a cell is, given which components are noise: the only place of this formula."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["Doubt", "doubt_of", "judge"]
 
 
 class Doubt(NamedTuple):
-    """How far a cell, or each of many, is to be doubted, and why."""
+    """How doubtful one cell is, or each of many, and why."""
 
     probability: np.ndarray
     """That the cell is wrong: noise made it, and the content would have made the other value."""
@@ -21,9 +21,9 @@ class Doubt(NamedTuple):
 
 
 def judge(content: Any, removed: Any, everything: Any, value: Any, floor: float = 0.0) -> Doubt:
-    """Doubt a cell: q p for a zero, q (1 - p) for a one.
+    """Probability that a cell is wrong: q p for a zero, q (1 - p) for a one.
 
-    With w the weights of a row, kappa the word on each component and b_k = a_k for a one and
+    With w the weights of a row, kappa_k = P(u|k) for each component, and b_k = a_k for a one and
     1 - a_k for a zero, `everything` is sum_k w_k b_k, `removed` is sum_k w_k (1 - kappa_k) b_k and
     q is their quotient (Bingham et al., eq. 4). `value` is 0 or 1, or one of these for each cell.
 
@@ -36,7 +36,7 @@ def judge(content: Any, removed: Any, everything: Any, value: Any, floor: float 
 
 
 def doubt_of(model: Any, weights: np.ndarray, keep: np.ndarray, value: int) -> Doubt:
-    """Doubt every cell of some rows as if it held this value."""
+    """The doubt of every cell of some rows, as if all held this value."""
     content = model._expected(model.reweigh(weights, keep))
     makes = model.components_ if value else 1 - model.components_
     return judge(content, (weights * (1 - keep)) @ makes, weights @ makes, value)

@@ -59,13 +59,13 @@ def log_evidence(
     steps to the model: at share s the parameters have density q^(1-s) prior^s and a cell has
     probability (1 - s) column + s sum_k w_k b_k, for which Gibbs sampling is as easy as for the
     model itself. The mean of the chains' weights is an unbiased estimate of the evidence (Neal,
-    2001), so its logarithm is rather too low than too high. Chains keep to the fit's numbering of
-    its components; where other numberings are out of reach the value lacks up to log(K!).
+    2001), so its logarithm tends to be too low. Chains keep the order of the components of the fit;
+    where other orders are out of reach the value is too low by up to log(K!).
 
-    When to use which: the bound where most rows have one main cause (it is there for nothing);
-    this where rows mix and the table is small (time grows with cells times components times
-    `n_steps`: some seconds for 5000 cells and 3 components); ``fz.select(criterion="cells")`` for
-    large tables, and to compare with models that have no evidence.
+    When to use which: the bound where most rows have one main cause (it costs nothing); this
+    estimate where rows mix and the table is small (time grows with cells times components times
+    `n_steps`: a few seconds for 5000 cells and 3 components); ``fz.select(criterion="cells")`` for
+    large tables, and for comparison with models that have no evidence.
 
     Parameters
     ----------
@@ -133,7 +133,7 @@ def _chain(
     n_steps: int,
     rng: np.random.Generator,
 ) -> float:
-    """Log weight of one chain: what the joint density gained at each step towards the model."""
+    """Log weight of one chain: the sum of the gains in joint density, step by step."""
     rows, ones = np.zeros_like(start.gamma), np.zeros_like(start.alpha)
     zeros = ones.copy()
     total, before = 0.0, 0.0
@@ -159,7 +159,7 @@ def _draw_simplex(counts: np.ndarray, rng: np.random.Generator) -> np.ndarray:
 
 
 def _inside(probability: np.ndarray) -> np.ndarray:
-    """Numbers that were rounded to 0 or 1, back inside."""
+    """Probabilities kept strictly between 0 and 1."""
     inside: np.ndarray = np.clip(probability, np.finfo(float).tiny, 1 - np.finfo(float).epsneg)
     return inside
 

@@ -1,4 +1,4 @@
-"""Which cause made which cell."""
+"""Which component made which cell."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def explain(
     at, column, value, component, posterior = (
         np.concatenate([part[i] for part in parts]) for i in range(5)
     )
-    # Blocks come in the table's order; the reader's order is given back here.
+    # Blocks come in the order of the table; restore the order that was asked for.
     place = np.zeros(len(row_labels), int)
     place[wanted] = np.arange(len(wanted))
     order = np.argsort(place[at], kind="stable")

@@ -1,4 +1,4 @@
-"""The zeros to doubt, and the ones to doubt, cell by cell."""
+"""Doubtful zeros and doubtful ones, cell by cell."""
 
 from __future__ import annotations
 
@@ -9,7 +9,12 @@ import numpy as np
 
 from falsezero.analysis.best_cells import Search
 from falsezero.analysis.doubt import Doubt, doubt_of, judge
-from falsezero.analysis.noise import check_convex, check_probability, resolve_keep
+from falsezero.analysis.noise import (
+    check_convex,
+    check_probability,
+    keep_of_rows,
+    resolve_keep,
+)
 from falsezero.data.errors import DataError
 from falsezero.data.labels import find_label
 from falsezero.data.numbers import checked_count
@@ -32,7 +37,7 @@ def false_absences(
     n: int | None = None,
     min_probability: float = 0.5,
 ) -> Tidy:
-    """Zeros that are probably omissions, best first, with the causes that speak for each.
+    """Zeros that are probably omissions, most probable first, each with its causes.
 
     A zero is a false absence when noise made it and the content of its row would have made a one.
     With p the probability of a one by the components kept, and q the posterior probability
@@ -89,13 +94,13 @@ def false_presences(
     Returns
     -------
     Tidy with columns row, column, probability, content, noise, causes
-        The causes are those that speak for a zero.
+        The causes are the components that expect a zero.
     """
     return _doubtful(model, table, 1, keep, n, min_probability)
 
 
 def expand(model: Any, table: Any, *, rows: Any = None, keep: Any = None, n: int = 9) -> Tidy:
-    """For each row, the absent attributes that the noise is held responsible for.
+    """For each row, the absent columns for which noise is most likely responsible.
 
     This is query expansion as in Table 3 of Bingham et al.: absent columns, best first by the
     posterior probability that a removed component made the zero.
@@ -146,7 +151,7 @@ def expand(model: Any, table: Any, *, rows: Any = None, keep: Any = None, n: int
 
 
 def positions_of(labels: np.ndarray, wanted: Any, axis: str = "row") -> np.ndarray:
-    """Positions of rows (or columns) asked for by label; all of them when nothing was asked for.
+    """Positions of rows (or columns) given by label; all positions by default.
 
     >>> positions_of(np.array(["Sansan", "Sinap"]), ["Sinap"])
     array([1])
@@ -155,8 +160,8 @@ def positions_of(labels: np.ndarray, wanted: Any, axis: str = "row") -> np.ndarr
         return np.arange(len(labels))
     names = labels.tolist()
     position = {name: i for i, name in enumerate(names)}
-    asked = [wanted] if isinstance(wanted, str) or np.ndim(wanted) == 0 else list(wanted)
-    found = np.array([find_label(label, position, axis) for label in asked], dtype=int)
+    labelled = [wanted] if isinstance(wanted, str) or np.ndim(wanted) == 0 else list(wanted)
+    found = np.array([find_label(label, position, axis) for label in labelled], dtype=int)
     twice = [i for i in found if len(position) < len(names) and names.count(names[i]) > 1]
     if twice:
         raise DataError(
@@ -167,7 +172,7 @@ def positions_of(labels: np.ndarray, wanted: Any, axis: str = "row") -> np.ndarr
 
 
 class _Tile(NamedTuple):
-    """A few rows of a table, and how far their cells are to be doubted."""
+    """A few rows of a table, and how doubtful their cells are."""
 
     start: int
     codes: np.ndarray
@@ -175,27 +180,23 @@ class _Tile(NamedTuple):
 
 
 def _tiles(model: Any, table: Any, keep: Any, value: int, wanted: np.ndarray) -> Iterator[_Tile]:
-    """The table a few rows at a time, as far as `wanted`: dense, a sparse one may not fit."""
+    """The wanted rows, a few at a time, because a large sparse table must not be made dense."""
     check_convex(model)
     keep = resolve_keep(model, keep)
     for block, weights in model.weights_by_block(table):
-        word = keep if keep.ndim == 1 else keep[block.rows]
+        of_block = keep_of_rows(keep, block.rows)
         for tile in block.tiles():
             rows = slice(tile.start - block.start, tile.rows.stop - block.start)
             if ((wanted >= tile.start) & (wanted < tile.rows.stop)).any():
-                of_rows = word if keep.ndim == 1 else word[rows]
-                yield _Tile(tile.start, tile.codes, doubt_of(model, weights[rows], of_rows, value))
+                kept = keep_of_rows(of_block, rows)
+                yield _Tile(tile.start, tile.codes, doubt_of(model, weights[rows], kept, value))
 
 
 def _doubtful(
     model: Any, table: Any, value: int, keep: Any, n: int | None, min_probability: float
 ) -> Tidy:
-    if n is not None and n < 0:
-        raise ValueError(
-            f"n={n} is not a number of cells to list; give n=10, say, or leave it out."
-        )
+    check_list(model, n)
     check_probability("min_probability", min_probability)
-    check_convex(model)
     row_labels, column_labels = labels_of(model, table)
     find = _doubtful_ones if value else _doubtful_zeros
     found = find(model, table, resolve_keep(model, keep), n, min_probability)
@@ -210,7 +211,7 @@ def _doubtful(
 
 
 class JudgedCells(NamedTuple):
-    """Some cells, with what speaks for and against each."""
+    """Some cells, each with its doubt and its causes."""
 
     rows: np.ndarray
     columns: np.ndarray
@@ -227,17 +228,17 @@ class JudgedCells(NamedTuple):
 def _doubtful_zeros(
     model: Any, table: Any, keep: np.ndarray, n: int | None, least: float
 ) -> JudgedCells:
-    """A bounded search: only cells whose content may reach the list are looked at."""
-    search = Search(model.components_, _MOST + 1 if n is None else n, least)
+    """A bounded search: only cells that may reach the list are visited."""
+    search = Search(model.components_, room_for(n), least)
     parts = []
     for block, weights in model.weights_by_block(table):
-        word = keep if keep.ndim == 1 else keep[block.rows]
-        kept = model.reweigh(weights, word)
-        noise = weights * (1 - word), weights
+        of_block = keep_of_rows(keep, block.rows)
+        kept = model.reweigh(weights, of_block)
+        noise = weights * (1 - of_block), weights
         search.visit(block.start, kept, block.csr, block.missing_csr, noise)
         parts.append(weights)
     found = search.found()
-    refuse_too_many(len(found.rows), n, least)
+    refuse_too_many(len(found.rows), n, "min_probability", least)
     cells = found.rows, found.columns
     return judge_cells(model, np.concatenate(parts), keep, cells, 0).best(n)
 
@@ -245,28 +246,43 @@ def _doubtful_zeros(
 def _doubtful_ones(
     model: Any, table: Any, keep: np.ndarray, n: int | None, least: float
 ) -> JudgedCells:
-    """All ones of a block at a time, and of the doubtful among them the best."""
+    """The ones of each block in turn; only the best doubtful ones are kept."""
     best = None
     for block, weights in model.weights_by_block(table):
-        word = keep if keep.ndim == 1 else keep[block.rows]
+        of_block = keep_of_rows(keep, block.rows)
         for rows, columns in ones_of(block):
-            found = judge_cells(model, weights, word, (rows, columns), 1)
+            found = judge_cells(model, weights, of_block, (rows, columns), 1)
             doubted = found.probability >= least
             found = JudgedCells(*(field[doubted] for field in found))
             found = found._replace(rows=found.rows + block.start)
             if best is not None:
                 found = JudgedCells(*map(np.concatenate, zip(best, found, strict=True)))
             best = found.best(n)
-            refuse_too_many(len(best.rows), n, least)
+            refuse_too_many(len(best.rows), n, "min_probability", least)
     assert best is not None
     return best
 
 
-def refuse_too_many(number: int, n: int | None, least: float) -> None:
+def check_list(model: Any, n: int | None) -> None:
+    """Refuse models without causes of cells, and lists of a negative length."""
+    if n is not None and n < 0:
+        raise ValueError(
+            f"n={n} is not a number of cells to list; give n=10, say, or leave it out."
+        )
+    check_convex(model)
+
+
+def room_for(n: int | None) -> int:
+    """Length of a list of `n` cells; without `n`, one more than are allowed."""
+    return _MOST + 1 if n is None else n
+
+
+def refuse_too_many(number: int, n: int | None, name: str, least: float) -> None:
+    """Refuse a list that is too long, unless its length was asked for."""
     if number > _MOST and n is None:
         raise ValueError(
-            f"More than {_MOST} cells are doubtful by min_probability={least:g}; "
-            "raise it, or list the best of them with n=."
+            f"More than {_MOST} cells are listed by {name}={least:g}; raise it, or list the best "
+            "of them with n=."
         )
 
 
@@ -285,20 +301,20 @@ def judge_cells(
     cells: tuple[np.ndarray, np.ndarray],
     value: int,
 ) -> JudgedCells:
-    """How far some cells are to be doubted, and their causes."""
+    """How doubtful some cells are, and their causes."""
     rows, columns = cells
-    w, word = weights[rows], keep if keep.ndim == 1 else keep[rows]
+    w, keep = weights[rows], keep_of_rows(keep, rows)
     components = np.ascontiguousarray(model.components_.T[columns])
-    kept = model.reweigh(w, word) if len(w) else w
+    kept = model.reweigh(w, keep) if len(w) else w
     makes = components if value else 1 - components
     content = np.clip(np.einsum("ik,ik->i", kept, components), 0, 1)
-    removed, everything = (np.einsum("ik,ik->i", v, makes) for v in (w * (1 - word), w))
+    removed, everything = (np.einsum("ik,ik->i", v, makes) for v in (w * (1 - keep), w))
     causes = kept * (1 - components if value else components)
     causes /= np.maximum(causes.sum(axis=1, keepdims=True), np.finfo(float).tiny)
     return JudgedCells(rows, columns, *judge(content, removed, everything, value), causes)
 
 
 def cause_text(shares: np.ndarray) -> str:
-    """The components that speak for a cell, with their shares: "3 (0.92), 0 (0.07)"."""
+    """The strongest components behind a cell, with their shares: "3 (0.92), 0 (0.07)"."""
     order = np.argsort(-shares, kind="stable")[:3]
     return ", ".join(f"{k} ({shares[k]:.2f})" for k in order if shares[k] >= 0.05)

@@ -5,8 +5,8 @@ Three numbers, all in nats, larger is better:
 cells
     A share of the observed cells is turned to "not observed", the model is fitted, and each hidden
     cell is scored by the log probability that `reconstruct` gives to its true value; a row's
-    weights are inferred from its visible cells alone. The mean over all hidden cells. Every model
-    with `reconstruct` can be asked, and all are asked the same thing.
+    weights are inferred from its visible cells alone. The mean over all hidden cells. It is defined
+    for every model with `reconstruct`, and means the same for all.
 rows
     Whole rows are left out and scored by `score_samples`: the log probability of a new row, its
     weights integrated out (empirical Bayes for factor models, an exact sum for mixtures, a bound
@@ -40,19 +40,19 @@ __all__ = [
 ]
 
 FLOOR = 1e-6
-"""No hidden cell counts for less than log(1e-6): one cell that a model was wrongly sure of would
-otherwise outweigh all the rest."""
+"""No hidden cell scores below log(1e-6): otherwise one confidently wrong prediction would outweigh
+all others."""
 
 
 MOST_HIDDEN = 5_000_000
-"""Cells that are hidden in all parts together."""
+"""Largest number of cells hidden in all parts together."""
 
 AT_A_TIME = 4_000_000
 """Cells that are made dense at a time."""
 
 
 class HiddenCells(NamedTuple):
-    """A table with some cells hidden, and what they were."""
+    """A table with some cells hidden, and their true values."""
 
     table: Table
     """The table with NaN where cells were hidden."""
@@ -64,8 +64,8 @@ class HiddenCells(NamedTuple):
 def hide_cells(table: Table, n_splits: int, seed: Any, part: int) -> HiddenCells:
     """Hide one part of `n_splits`, which together hold every observed cell once.
 
-    Of a table with more than `MOST_HIDDEN` cells only so many, picked at random, are hidden in all
-    parts together: the mean over millions of cells is known well enough, and the table stays
+    In a table with more than `MOST_HIDDEN` cells only that many, picked at random, are hidden in
+    all parts together: a mean over millions of cells is precise enough, and the table stays
     sparse.
 
     >>> parts = [hide_cells(Table([[1, 0], [0, 1]]), 2, seed=0, part=i) for i in range(2)]
@@ -174,7 +174,7 @@ def _mask(positions: np.ndarray, table: Table) -> np.ndarray:
 
 
 def _expected(model: Any, hidden: HiddenCells) -> np.ndarray:
-    """What the model expects of the hidden cells, without the other cells where it can."""
+    """Expected values of the hidden cells; where possible no others are computed."""
     table, cells = hidden.table, (hidden.rows, hidden.columns)
     if capabilities_of(model).link is None:
         return _reconstructed(model, hidden)

@@ -1,4 +1,4 @@
-"""Predicted values of cells that nobody looked at."""
+"""Predicted values of unobserved cells."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ _ROWS_OF_CELLS = 4_000_000
 
 
 def impute(model: Any, table: Any, *, n: int | None = None) -> Tidy:
-    """What a fitted model expects of the cells that were not observed (NaN).
+    """What a fitted model expects in the cells that were not observed (NaN).
 
-    The row weights come from the cells of the same row that were observed. For a model of zeros and
-    ones `expected` is the probability of a one.
+    Row weights are inferred from the observed cells of the row. For a model of zeros and ones
+    `expected` is the probability of a one.
 
     Parameters
     ----------
@@ -29,7 +29,7 @@ def impute(model: Any, table: Any, *, n: int | None = None) -> Tidy:
         LogisticPCA do.
     table : Table, array, sparse array or data frame
     n : int, optional
-        List only the cells that are most nearly certain, ones and zeros alike.
+        List only so many cells, those nearest to certainty, zeros or ones.
 
     Returns
     -------
@@ -48,8 +48,8 @@ def impute(model: Any, table: Any, *, n: int | None = None) -> Tidy:
     """
     if not capabilities_of(model).leaves_cells_out:
         raise TypeError(
-            f"{type(model).__name__} takes a cell that was not observed for a zero, so it cannot "
-            "tell what it would have been; fit AspectBernoulli, BinaryICA or LogisticPCA."
+            f"{type(model).__name__} treats an unobserved cell as a zero, so it cannot predict it; "
+            "fit AspectBernoulli, BinaryICA or LogisticPCA."
         )
     most = None if n is None else checked_count(n, "n")
     labelled = as_table(table, kind="real")

@@ -1,4 +1,4 @@
-"""Outcomes so far, kept in a file so that an interrupted choice can be resumed."""
+"""Finished outcomes, kept in a file so that an interrupted run can be resumed."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = ["Memory", "fingerprint"]
 
 
 class Memory:
-    """Outcomes so far, in a JSON file where a path is given, so that a run can be resumed."""
+    """Finished outcomes, also in a JSON file if a path is given, so that a run can be resumed."""
 
     def __init__(self, path: Any, fingerprint: str):
         self.path = None if path is None else check_target(path)
@@ -40,7 +40,7 @@ class Memory:
         return self._outcomes[task]
 
     def keep(self, task: Task, outcome: dict[str, Any]) -> None:
-        """Remember an outcome, and write everything down."""
+        """Remember an outcome, and write all outcomes to the file."""
         self._outcomes[task] = outcome
         if self.path is not None:
             content = {
@@ -87,7 +87,7 @@ def _digest(content: dict[str, Any]) -> str:
 
 
 def fingerprint(table: Table, candidates: list[Any], *settings: Any) -> str:
-    """Says which table, which candidates and which settings an outcome belongs to."""
+    """Hash of the table, the candidates and the settings that outcomes belong to."""
     values = table.values
     # Seeds are those of the plan, whatever the candidates were given.
     models = [fingerprint_of(each, forget=(*IDLE, "random_state")) for each in candidates]

@@ -1,4 +1,4 @@
-"""Measures of the papers: how well noise is removed, gaps are filled, groups are found.
+"""Measures used in the papers: how well noise is removed, gaps are filled, groups are found.
 
 Likelihoods are `model.score` (the mean of `score_samples`), `cross_entropy` and `perplexity`; the
 likelihood of hidden cells, the same number for every model, is in `falsezero.analysis.heldout`.
@@ -49,7 +49,7 @@ def empirical_bayes(atoms: Any, table: Any) -> np.ndarray:
 
     This is the empirical Bayes test likelihood (Bingham et al., eqs. 21-24) for anything that
     gives probabilities of ones: log of the mean over atoms n of prod_t p_nt^x (1 - p_nt)^(1 - x).
-    Our own models do it in `score_samples`; this serves scikit-learn's NMF and the like.
+    Our own models compute it in `score_samples`; this function serves other models, such as NMF.
 
     Parameters
     ----------
@@ -132,7 +132,7 @@ def noise_removal(clean: Any, spoilt: Any, restored: Any, *, noise: str = "omiss
         A reconstruction; it is rounded, at least 0.5 is a one.
     noise : {"omissions", "additions"}
         Whether ones were turned off (false zeros are sought) or zeros turned on (then zeros and
-        ones change places in all of this).
+        ones swap roles throughout).
 
     Examples
     --------
@@ -141,7 +141,7 @@ def noise_removal(clean: Any, spoilt: Any, restored: Any, *, noise: str = "omiss
     """
     if noise not in ("omissions", "additions"):
         raise ValueError(f"noise={noise!r} is not known; choose 'omissions' or 'additions'.")
-    truth, seen, answer = _alike(clean, spoilt, restored)
+    truth, seen, answer = _same_shape(clean, spoilt, restored)
     known = ~np.isnan(truth) & ~np.isnan(seen)
     before, after, result = truth == 1, seen == 1, answer >= 0.5
     if noise == "additions":
@@ -161,11 +161,11 @@ def denoising_auc(clean: Any, spoilt: Any, probability: Any) -> float:
     >>> denoising_auc([[1, 1, 0, 0]], [[1, 0, 0, 0]], [[0.9, 0.8, 0.1, 0.6]])
     1.0
     """
-    before, after, scores = _alike(clean, spoilt, probability)
+    before, after, scores = _same_shape(clean, spoilt, probability)
     where = (after == 0) & ~np.isnan(before)
     truth = before[where] == 1
     if truth.all() or not truth.any():
-        raise ValueError("denoising_auc needs false and true zeros, but the zeros are of one kind.")
+        raise ValueError("denoising_auc needs false and true zeros, but all zeros are of one kind.")
     return float(roc_auc_score(truth, scores[where]))
 
 
@@ -184,7 +184,7 @@ def reconstruction_error(table: Any, expected: Any) -> float:
     >>> reconstruction_error([[1, 0, np.nan]], [[0.9, 0.7, 0.1]])
     0.5
     """
-    values, answer = _alike(table, expected)
+    values, answer = _same_shape(table, expected)
     wrong = (values > 0) != (answer >= 0.5)
     return _share(wrong, ~np.isnan(values))
 
@@ -226,7 +226,7 @@ def posterior_histogram(model: Any, clean: Any, spoilt: Any) -> Tidy:
 
 
 class Entropies(NamedTuple):
-    """The weighted entropies that EM of a convex model makes small (Bingham et al., eq. 20)."""
+    """The weighted entropies that EM of a convex model minimises (Bingham et al., eq. 20)."""
 
     row_weights: float
     """Sum over rows of their observed cells times the entropy of their weights, in nats."""
@@ -309,7 +309,7 @@ def clustering_agreement(labels: Any, predicted: Any, matching: str = "optimal")
 
 
 class Gaps(NamedTuple):
-    """Gaps of an ordered table, and what a reconstruction does to them."""
+    """Gaps of an ordered table, and how a reconstruction changes them."""
 
     before: int
     """Zeros between the first and the last one of their column."""
@@ -351,7 +351,7 @@ def gap_counts(table: Any, order: Any, restored: Any = None) -> Gaps:
     gaps = inside & (values == 0)
     if restored is None:
         return Gaps(int(gaps.sum()), 0, 0, int(gaps.sum()))
-    _, answer = _alike(table, restored)
+    _, answer = _same_shape(table, restored)
     new = (answer[ranks] >= 0.5) & ~np.isnan(values)
     joined = ones | new
     after = _within_range(joined) & ~joined & ~np.isnan(values)
@@ -367,19 +367,19 @@ def _within_range(ones: np.ndarray) -> np.ndarray:
 
 
 def _dense(table: Any) -> np.ndarray:
-    """A table as an array; these measures visit every cell, several times over."""
+    """A table as an array; these measures visit every cell several times."""
     known: Any = np.asarray(table, dtype=float) if isinstance(table, (list, tuple)) else table
     if math.prod(known.shape) > _MOST_CELLS:
         raise ValueError(
-            f"A {known.shape[0]} x {known.shape[1]} table is too large to be judged at once; "
-            "judge a sample of its rows."
+            f"A {known.shape[0]} x {known.shape[1]} table is too large for this measure; "
+            "use a sample of its rows."
         )
     dense = known.toarray() if sparse.issparse(known) else known
     return np.asarray(dense, dtype=float)
 
 
-def _alike(*tables: Any) -> list[np.ndarray]:
-    """Tables as arrays, which must be equally large."""
+def _same_shape(*tables: Any) -> list[np.ndarray]:
+    """Tables as arrays, which must have the same shape."""
     found = [_dense(table) for table in tables]
     shapes = [array.shape for array in found]
     if len(set(shapes)) > 1:

@@ -1,4 +1,4 @@
-"""Which components are noise, and what the table looks like without them."""
+"""Find noise components, and show the table without them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _MOST_DENSE = 1 << 28
 
 @dataclass(frozen=True)
 class Phantoms:
-    """What `find_phantoms` says of each component.
+    """The kind of each component, as returned by `find_phantoms`.
 
     Attributes
     ----------
@@ -57,7 +57,7 @@ class Phantoms:
 
     @property
     def content(self) -> np.ndarray:
-        """Components that tell something."""
+        """Components that are not phantoms."""
         return np.flatnonzero(self.kinds == "content")
 
     @property
@@ -67,7 +67,7 @@ class Phantoms:
 
     @property
     def table(self) -> Tidy:
-        """All of it, one row per component."""
+        """One row per component."""
         return Tidy(
             component=np.arange(len(self.kinds)),
             kind=self.kinds,
@@ -86,12 +86,11 @@ class Phantoms:
 def find_phantoms(model: Any, *, threshold: float = 1 / 3) -> Phantoms:
     """Which components are noise: white phantoms (omissions) and black phantoms (additions).
 
-    Bingham et al. recognise a white phantom by a_kt close to 0 for all columns t. How close is
-    close depends on the table: where 5 % of the cells are ones, every component's mean is small. So
-    a component is judged against the table's own density, in the share of ones (or zeros) that it
-    is responsible for: one that makes ones at less than `threshold` times the rate of the table,
-    and in no column more often than not, is white; one that makes zeros at less than `threshold`
-    times the table's rate is black.
+    Bingham et al. recognise a white phantom by a_kt close to 0 for all columns t. How close depends
+    on the table: where 5 % of the cells are ones, every component has a small mean. Components are
+    therefore compared with the density of the table. A component is white if it makes ones at less
+    than `threshold` times the rate of the table, and in no column more often than not; it is black
+    if it makes zeros at less than `threshold` times the rate of the table.
 
     Parameters
     ----------
@@ -123,12 +122,12 @@ def find_phantoms(model: Any, *, threshold: float = 1 / 3) -> Phantoms:
 
 
 def check_convex(model: Any) -> None:
-    """Refuse a model whose cells are not each made by one component: it cannot say by which."""
+    """Refuse models in which a cell is not made by a single component."""
     check_is_fitted(model)
     if not capabilities_of(model).cell_has_cause:
         raise TypeError(
-            f"In {type(model).__name__} a cell has no component of its own that made it, so none "
-            "can be called noise or held responsible; fit AspectBernoulli or BinaryICA."
+            f"In {type(model).__name__} a cell is not made by a single component, so none can be "
+            "called noise or held responsible; fit AspectBernoulli or BinaryICA."
         )
 
 
@@ -147,7 +146,7 @@ def check_probability(name: str, value: float) -> None:
 
 
 def resolve_keep(model: Any, keep: Any = None) -> np.ndarray:
-    """P(u|k) as given, or 0 for the phantoms and 1 for the rest."""
+    """P(u|k) as given; by default 0 for phantoms and 1 for other components."""
     if keep is not None:
         return np.asarray(keep, dtype=float)
     found = find_phantoms(model)
@@ -159,29 +158,34 @@ def resolve_keep(model: Any, keep: Any = None) -> np.ndarray:
     return found.keep
 
 
+def keep_of_rows(keep: np.ndarray, rows: Any) -> np.ndarray:
+    """P(u|k) of some rows, where it may differ from row to row."""
+    return keep if keep.ndim == 1 else keep[rows]
+
+
 @dataclass(frozen=True)
 class Denoised:
     """A table without its noise components: `probability` of a one per cell, and `binary`.
 
-    Both are computed when first asked for; `binary` never makes the dense table. `summary` says
-    what `binary` changed.
+    Both are computed on first use; `binary` never builds the dense table. `summary` describes what
+    `binary` changed.
     """
 
     model: Any = field(repr=False)
     keep: np.ndarray
     weights: np.ndarray = field(repr=False)
-    """Row weights without the noise."""
+    """Row weights with the noise removed."""
     rows: np.ndarray = field(repr=False)
     columns: np.ndarray = field(repr=False)
     threshold: float = 0.5
     recorded: sparse.csr_array | None = field(default=None, repr=False)
-    """The table as it was: ones, and NaN for cells not observed."""
+    """The original table: ones, and NaN for cells not observed."""
     changes_ones: bool = True
     """Whether a recorded one may become a zero."""
 
     @cached_property
     def probability(self) -> Table:
-        """Probability that each cell is a one once noise is taken away."""
+        """Probability that each cell is a one once noise is removed."""
         shape = (len(self.rows), len(self.columns))
         if shape[0] * shape[1] > _MOST_DENSE:
             raise ValueError(
@@ -205,7 +209,7 @@ class Denoised:
 
     @property
     def changes(self) -> dict[str, int]:
-        """How many cells of `binary` are not as recorded.
+        """How many cells of `binary` differ from the record.
 
         Zeros made ones, ones made zeros, ones put where nothing was observed, and columns that had
         ones and have none left.
@@ -251,10 +255,10 @@ def denoise(
     threshold: float = 0.5,
     change_ones: bool | None = None,
 ) -> Denoised:
-    """What the table would say without its noise components (Bingham et al., section 3.4).
+    """The table without its noise components (Bingham et al., section 3.4).
 
-    The weights of the noise are set to zero, those of the content renormalised, and the table
-    computed anew.
+    The weights of noise components are set to zero, the others are renormalised, and the table is
+    computed again.
 
     Parameters
     ----------
@@ -263,13 +267,13 @@ def denoise(
     table : Table, array, sparse array or data frame
         The training table or new rows with the same columns.
     keep : array, optional
-        The analyst's word P(u|k), one number in [0, 1] per component, or per row and component.
-        Left out, the phantoms that `find_phantoms` names are removed.
+        P(u|k), how far each component is content: one number in [0, 1] per component, or per row
+        and component. By default the phantoms found by `find_phantoms` are removed.
     threshold : float, default=0.5
         A cell of `binary` is one where its probability is at least this.
     change_ones : bool, optional
-        Whether a recorded one may become a zero. By default only where a component is taken out:
-        a fit without noise has nothing to say against what was found.
+        Whether a recorded one may become a zero. By default only if a component is removed: a fit
+        without noise gives no reason to doubt a one.
 
     Examples
     --------
@@ -284,7 +288,7 @@ def denoise(
     keep = resolve_keep(model, keep)
     if capabilities_of(model).table != "binary":
         raise TypeError(
-            f"{type(model).__name__} does not tell the probability of a one; its reconstruct() "
+            f"{type(model).__name__} gives no probability of a one; its reconstruct() "
             "takes keep= too."
         )
     rows, columns = labels_of(model, table)

@@ -1,4 +1,4 @@
-"""An order of rows and columns in which a table shows its components."""
+"""Orders of rows and columns that make the components of a table visible."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Ordering:
-    """What `order_by_component` returns; all entries are positions, none are labels.
+    """The result of `order_by_component`; all entries are positions, not labels.
 
     Attributes
     ----------
@@ -52,7 +52,7 @@ class Ordering:
         return np.flatnonzero(np.diff(self.column_component[self.columns])) + 1
 
     def apply(self, table: Any) -> Table:
-        """The table with its rows and columns in this order; labels travel along."""
+        """The table with its rows, columns and labels in this order."""
         known = as_table(table)
         values = known.values[self.rows][:, self.columns]
         return Table(values, known.rows[self.rows], known.columns[self.columns], known.name)
@@ -88,7 +88,7 @@ def order_by_correspondence(table: Any) -> tuple[np.ndarray, np.ndarray]:
 
 
 def order_by_component(model: Any, table: Any, *, network: bool | None = None) -> Ordering:
-    """Put rows next to each other whose strongest component is the same, and columns likewise.
+    """Group rows by their strongest component, and columns likewise.
 
     Components come in descending order of the ones they expect, sum_t b_kt, so that blank ones are
     last; within a component the rows it explains best come first (Kabán and Bingham, Figs. 18-20).
@@ -123,7 +123,7 @@ def order_by_component(model: Any, table: Any, *, network: bool | None = None) -
     if network and known.shape[0] != known.shape[1]:
         raise ValueError(
             f"network=True needs the same nodes on both sides, but the table is {known.shape[0]} x "
-            f"{known.shape[1]}; leave network= out to order rows and columns apart."
+            f"{known.shape[1]}; leave network= out to order rows and columns separately."
         )
     columns = rows if network else _by_strongest(made.T, components)
     strongest = weights.argmax(axis=1)
@@ -136,8 +136,8 @@ def by_strongest(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Rows and columns grouped by their strongest kept component, the strongest of each first.
 
-    Unlike `order_by_component` it takes bare factors of any model, leaves components in their own
-    order and removed ones out: the order of pictures and pages.
+    Unlike `order_by_component` it takes plain factors of any model, keeps the order of components
+    and leaves removed ones out. Plots and pages use it.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Are there row-wise losses at all? A test of the phantom against a table without one."""
+"""A test for row-wise losses: does a phantom explain more than chance?"""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _MOST_CELLS = 40_000
 _GAIN_Z = 4.0
 """Standard deviations beyond the bootstrap; bootstrap tables resemble the null only roughly."""
 _FREE_Z = 5.0
-"""A free component that tells something is worth more than this."""
+"""A free component that carries information gains more than this."""
 _MOST_COMPONENTS = 6
 _SMOOTHING = 1.0
 """Prior of the fit that bootstrap tables come from: maximum likelihood fits have weights nearer
@@ -100,7 +100,7 @@ def _fit(
 
 @dataclass(frozen=True)
 class PhantomTest:
-    """What `phantom_test` found.
+    """The result of `phantom_test`.
 
     Attributes
     ----------
@@ -204,14 +204,14 @@ def _dense(table: Any) -> np.ndarray:
 
 
 def _tested_rows(values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """All rows, or as many as can be tried in short time."""
+    """All rows, or a sample small enough to be tested quickly."""
     n_rows, n_columns = values.shape
     most = max(50, _MOST_CELLS // n_columns)
     return np.arange(n_rows) if n_rows <= most else np.sort(rng.choice(n_rows, most, False))
 
 
 class _Fits:
-    """Fits of one table with and without a phantom, each made once."""
+    """Fits of one table with and without a phantom, each computed once."""
 
     def __init__(self, values: np.ndarray, pinned: float, rng: np.random.Generator):
         self.values, self.pinned, self.rng = values, pinned, rng
@@ -229,13 +229,13 @@ class _Fits:
         if content not in self._phantom:
             found = _add(self.values, self.plain(content), self.pinned)
             self._phantom[content] = found
-            # The phantom's fit may have found content that suits a fit without it better, too.
+            # The fit with the phantom may have found components that improve the plain fit, too.
             start = _Start(found.start.components[:-1], found.start.weights[:, :-1])
             self._plain[content] = max(self.plain(content), _fit(self.values, start), key=_height)
         return self._phantom[content]
 
     def gain_z(self, content: int) -> float:
-        """What the phantom gains, in standard deviations of what it gains where there is none."""
+        """Gain by the phantom, standardised by its gains in tables without one."""
         phantom = self.phantom(content)
         plain = self.plain(content)
         gain = phantom.log_likelihood - plain.log_likelihood
@@ -244,9 +244,9 @@ class _Fits:
         return _standardised(gain, chance)
 
     def free_z(self, content: int) -> float:
-        """What setting the phantom free gains, likewise."""
+        """Gain by setting the phantom free, standardised likewise."""
         phantom = self.phantom(content)
-        # A free component may have found a better optimum from elsewhere.
+        # A fit with one more free component may have found a better optimum.
         free = max(_height(_free(self.values, phantom)), _height(self.plain(content + 1)))
         freed = free - phantom.log_likelihood
         smooth = _fit(self.values, phantom.start, self.pinned, _SMOOTHING)
@@ -277,27 +277,27 @@ def _add(values: np.ndarray, plain: _Fitted, pinned: float) -> _Fitted:
 
 
 def _drawn(values: np.ndarray, fit: _Fitted, rng: np.random.Generator) -> np.ndarray:
-    """A table from a fit, with the same cells not observed."""
+    """A table drawn from a fit, with the same unobserved cells."""
     drawn = (rng.random(values.shape) < fit.expected).astype(float)
     return np.where(np.isnan(values), np.nan, drawn)
 
 
 def _gain(values: np.ndarray, plain: _Fitted, pinned: float, rng: np.random.Generator) -> float:
-    """What a phantom gains in a table that has none."""
+    """Gain by a phantom in a simulated table without one."""
     table = _drawn(values, plain, rng)
     again = _fit(table, plain.start)
     return _add(table, again, pinned).log_likelihood - again.log_likelihood
 
 
 def _freed(values: np.ndarray, phantom: _Fitted, pinned: float, rng: np.random.Generator) -> float:
-    """What a free component gains over the phantom in a table that has the phantom."""
+    """Gain by a free component over the phantom in a simulated table with a phantom."""
     table = _drawn(values, phantom, rng)
     again = _fit(table, phantom.start, pinned)
     return _free(table, again).log_likelihood - again.log_likelihood
 
 
 def _free(values: np.ndarray, phantom: _Fitted) -> _Fitted:
-    """The phantom as a component like the others, begun half-way to the column means.
+    """A fit with the phantom set free, started half-way to the column means.
 
     At the edge itself multiplicative updates would hardly move it.
     """

@@ -1,4 +1,4 @@
-"""What is to be fitted: the same parts of one table for every candidate, each fit with its seed."""
+"""A plan of fits: the same parts of one table for every candidate, each fit with its seed."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Task(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """Everything that is to be fitted, and how it is judged."""
+    """All fits, and the criterion that judges them."""
 
     table: Table
     candidates: list[Any]
@@ -39,13 +39,13 @@ class Plan(NamedTuple):
 
     @property
     def meaning(self) -> str:
-        """What the numbers are, with what was agreed for all candidates."""
+        """What the numbers mean, with the convention that all candidates share."""
         agreed = self.convention.label
         return f"{self.criterion.label} ({agreed})" if agreed else self.criterion.label
 
     @property
     def tasks(self) -> list[Task]:
-        """All fits, the parts of a candidate side by side."""
+        """All fits, grouped by candidate."""
         parts = self.n_splits if self.criterion.hides_parts else 1
         return [Task(c, p) for c in range(len(self.candidates)) for p in range(parts)]
 
@@ -79,14 +79,14 @@ class Plan(NamedTuple):
 
 
 def _count_phantoms(model: Any) -> int | None:
-    """Components that are noise; None for models that cannot have any."""
+    """Number of noise components; None for models that cannot have any."""
     if not capabilities_of(model).cell_has_cause or "components_" not in vars(model):
         return None
     return int((find_phantoms(model).kinds != "content").sum())
 
 
 def _outcome(score: float | RowScores, model: Any) -> dict[str, Any]:
-    """A score as JSON can hold it."""
+    """A score in a form that JSON can hold."""
     if isinstance(score, RowScores):
         total, count = score.total.tolist(), score.count.tolist()
         return {"score": score.mean, "total": total, "count": count}
@@ -95,5 +95,5 @@ def _outcome(score: float | RowScores, model: Any) -> dict[str, Any]:
 
 
 def entropy_of(random_state: Any) -> int:
-    """A whole number that all seeds of a plan derive from."""
+    """The integer from which all seeds of a plan are derived."""
     return int.from_bytes(spawn_seeds(random_state, 1)[0].generate_state(4).tobytes(), "little")

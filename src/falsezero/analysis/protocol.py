@@ -1,4 +1,4 @@
-"""Run a plan: in parallel, resumed where it was interrupted, reported as fits finish."""
+"""Run a plan in parallel, resume it after an interrupt, and report fits as they finish."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def planned(
     random_state: Any,
     checkpoint: Any,
 ) -> tuple[Plan, Memory]:
-    """A plan and the memory of what is already done of it."""
+    """A plan, and the outcomes that are already there."""
     judge = criterion_named(criterion)
     judge.check(candidates)
     labelled = as_table(table, kind="real")
@@ -43,13 +43,13 @@ def planned(
 
 
 def _seed_of(candidates: list[Any]) -> Any:
-    """The first seed that a candidate was given, or None."""
+    """The first seed given to a candidate, or None."""
     seeds = [candidate.get_params(deep=False).get("random_state") for candidate in candidates]
     return next((seed for seed in seeds if seed is not None), None)
 
 
 def run(plan: Plan, *, n_jobs: int | None, memory: Memory, verbose: int) -> list[dict[str, Any]]:
-    """Evaluate every task that is not remembered; outcomes in the order of `plan.tasks`."""
+    """Evaluate every task without an outcome; outcomes in the order of `plan.tasks`."""
     open_tasks = [task for task in plan.tasks if task not in memory]
     jobs = min(effective_n_jobs(n_jobs), max(len(open_tasks), 1))
     pool = Parallel(n_jobs=jobs, return_as="generator_unordered")

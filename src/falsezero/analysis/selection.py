@@ -17,12 +17,12 @@ from falsezero.analysis.protocol import planned, run, summarise
 from falsezero.base.capabilities import capabilities_of
 from falsezero.data.tidy import Tidy
 
-__all__ = ["Selection", "at_edge", "numbers_of", "select", "too_many"]
+__all__ = ["Selection", "edge_warning", "numbers_of", "select", "size_warning"]
 
 
 @dataclass(frozen=True)
 class Selection:
-    """What `select` found.
+    """The result of `select`.
 
     Attributes
     ----------
@@ -88,14 +88,14 @@ def select(
     n_components : int or iterable of int
         The candidates.
     criterion : {"cells", "rows", "completion", "aic", "bic", "evidence"} or a registered name
-        "cells" hides part of the observed cells at a time and takes the mean log probability of
-        what was hidden, a row's weights inferred from its visible cells: the honest default. "rows"
+        "cells", the default, hides some of the observed cells at a time and takes the mean log
+        probability of the hidden ones, with row weights inferred from the visible cells. "rows"
         leaves out whole rows and takes their mean log likelihood (`score_samples`). "completion"
         leaves out whole rows of counts, shows half of their tokens and takes the mean log
         probability of the other half. "aic" and "bic" penalise the likelihood of the whole table
         (Bingham et al., eqs. 25-27; smaller is better). "evidence" is an annealed estimate of the
         log evidence (`log_evidence`) where the table is small enough, else the bound of a
-        variational fit. The result's `meaning` says what was taken.
+        variational fit. The result's `meaning` says which number was used.
     n_init : int, optional
         Random starts of every fit; the model's own number by default.
     n_splits : int, default=5
@@ -105,9 +105,9 @@ def select(
     random_state : int, Generator, RandomState or None
         By default that of the model.
     checkpoint : path, optional
-        A JSON file that keeps finished fits, so that an interrupted choice goes on where it was.
+        A JSON file that keeps finished fits, so that an interrupted run can be resumed.
     verbose : int
-        1 tells of every fit on standard error.
+        1 reports every fit on standard error.
 
     Examples
     --------
@@ -121,8 +121,8 @@ def select(
     candidates = _candidates(model, n_components, n_init)
     plan, memory = planned(table, candidates, criterion, n_splits, random_state, checkpoint)
     numbers = [candidate.n_components for candidate in candidates]
-    if too_many(max(numbers), plan.table.shape):
-        warnings.warn(too_many(max(numbers), plan.table.shape), stacklevel=2)
+    if size_warning(max(numbers), plan.table.shape):
+        warnings.warn(size_warning(max(numbers), plan.table.shape), stacklevel=2)
     plan = plan._replace(names=[f"{number} components" for number in numbers])
     outcomes = run(plan, n_jobs=n_jobs, memory=memory, verbose=verbose)
     rows = summarise(plan, outcomes)
@@ -136,7 +136,7 @@ def select(
         if phantoms:
             row["phantoms"] = float(np.mean(phantoms))
         row["is_best"] = i == best
-    beyond = at_edge(numbers[best], numbers)
+    beyond = edge_warning(numbers[best], numbers)
     if beyond:
         warnings.warn(beyond, stacklevel=2)
     found = Tidy({"n_components" if n == "candidate" else n: [r[n] for r in rows] for n in rows[0]})
@@ -145,13 +145,13 @@ def select(
     return Selection(numbers[best], criterion, found, fitted, scores, plan.meaning)
 
 
-def at_edge(best: int, tried: list[int]) -> str:
-    """What to say of a best number at the edge of those tried; nothing of one inside.
+def edge_warning(best: int, tried: list[int]) -> str:
+    """Warning that the best number is at the edge of those tried; empty if it is inside.
 
-    >>> at_edge(8, [2, 4, 8])
+    >>> edge_warning(8, [2, 4, 8])
     'The best number of components, 8, is the largest that was tried, so a better one may lie \
 beyond; try n_components=range(5, 15).'
-    >>> at_edge(4, [2, 4, 8]), at_edge(1, [1, 2])
+    >>> edge_warning(4, [2, 4, 8]), edge_warning(1, [1, 2])
     ('', '')
     """
     for edge, word in ((max(tried), "largest"), (min(tried), "smallest")):
@@ -164,23 +164,23 @@ beyond; try n_components=range(5, 15).'
     return ""
 
 
-def too_many(n_components: int, shape: tuple[int, int]) -> str:
-    """What to say of more components than a table can tell apart; nothing of fewer.
+def size_warning(n_components: int, shape: tuple[int, int]) -> str:
+    """Warning of more components than a table can tell apart; empty for fewer.
 
     A table of products of weights and components has at most the rank of its shorter side: from
     there on a component can serve a single row, or a single column.
 
-    >>> too_many(600, (40, 12))
+    >>> size_warning(600, (40, 12))
     '600 components are more than a table of 40 × 12 cells can tell apart; n_components= should be \
-12 at most, and had better be far fewer.'
-    >>> too_many(3, (40, 12))
+12 at most, and preferably far fewer.'
+    >>> size_warning(3, (40, 12))
     ''
     """
     if n_components <= min(shape):
         return ""
     return (
         f"{n_components} components are more than a table of {shape[0]} × {shape[1]} cells can "
-        f"tell apart; n_components= should be {min(shape)} at most, and had better be far fewer."
+        f"tell apart; n_components= should be {min(shape)} at most, and preferably far fewer."
     )
 
 

@@ -1,4 +1,4 @@
-"""The zeros and ones that the components of one fit did not lead us to expect."""
+"""Zeros and ones that a fit did not expect."""
 
 from __future__ import annotations
 
@@ -7,8 +7,16 @@ from typing import Any
 import numpy as np
 
 from falsezero.analysis.best_cells import Search
-from falsezero.analysis.gaps import JudgedCells, cause_text, judge_cells, ones_of
-from falsezero.analysis.noise import check_convex, check_probability, resolve_keep
+from falsezero.analysis.gaps import (
+    JudgedCells,
+    cause_text,
+    check_list,
+    judge_cells,
+    ones_of,
+    refuse_too_many,
+    room_for,
+)
+from falsezero.analysis.noise import check_probability, keep_of_rows, resolve_keep
 from falsezero.data.tidy import Tidy
 from falsezero.data.validate import labels_of
 from falsezero.inference.progress import stages
@@ -21,12 +29,9 @@ ZERO_SURPRISES = 0.5
 ONE_SURPRISES = 0.9
 """A one is surprising where it was expected at most a tenth as often as its column has ones."""
 
-_MOST = 10_000_000
-"""Cells that a list may have."""
-
 
 def surprise(expected: np.ndarray, ones: np.ndarray, rates: np.ndarray) -> np.ndarray:
-    """How far a cell departs from what was expected: p for a zero, 1 - p / rate for a one.
+    """How far a cell departs from its expectation: p for a zero, 1 - p / rate for a one.
 
     >>> surprise(np.array([0.8, 0.01]), np.array([False, True]), np.array([0.5, 0.2])).tolist()
     [0.8, 0.95]
@@ -46,10 +51,10 @@ def surprising_zeros(
 ) -> Tidy:
     """Zeros where the components of a fit expect a one, most expected first.
 
-    `expected` is the probability of a one by the components kept. It orders the zeros; how many of
-    them are false, a single look at each cell does not tell (see `falsezero.audit`). Where a
-    component is removed, `noise` is the posterior probability that it made the zero (Bingham et
-    al., eq. 4). The search is bounded: columns that cannot reach the list are never looked at.
+    `expected` is the probability of a one by the components kept. It ranks the zeros; a single look
+    at each cell cannot tell how many of them are false (see `falsezero.audit`). Where a component
+    is removed, `noise` is the posterior probability that it made the zero (Bingham et al., eq. 4).
+    The search is bounded: columns that cannot reach the list are never visited.
 
     Parameters
     ----------
@@ -76,22 +81,23 @@ def surprising_zeros(
     >>> surprising_zeros(model, table, n=3).columns
     ['row', 'column', 'expected', 'causes']
     """
-    keep = _checked(model, keep, n, "min_expected", min_expected)
+    check_list(model, n)
+    check_probability("min_expected", min_expected)
+    keep = resolve_keep(model, keep)
     labels = labels_of(model, table)
-    search = Search(model.components_, _MOST + 1 if n is None else n, min_expected)
+    search = Search(model.components_, room_for(n), min_expected)
     parts = []
     with stages("Surprising zeros", verbose, 3) as begin:
-        begin("weighing rows")
+        begin("weighting rows")
         for number, (block, weights) in enumerate(model.weights_by_block(table)):
             if not number:
-                begin("looking for zeros")
-            word = keep if keep.ndim == 1 else keep[block.rows]
-            kept = model.reweigh(weights, word)
+                begin("searching zeros")
+            kept = model.reweigh(weights, keep_of_rows(keep, block.rows))
             search.visit(block.start, kept, block.csr, block.missing_csr)
             parts.append(weights)
         begin("listing them")
         found = search.found()
-        _refuse_too_many(len(found.rows), n, "min_expected", min_expected)
+        refuse_too_many(len(found.rows), n, "min_expected", min_expected)
         judged = judge_cells(model, np.concatenate(parts), keep, (found.rows, found.columns), 0)
     return _listed(judged, labels, keep)
 
@@ -117,14 +123,15 @@ def surprising_ones(model: Any, table: Any, *, keep: Any = None, n: int | None =
     >>> surprising_ones(model, table).columns
     ['row', 'column', 'expected', 'rate', 'causes']
     """
-    keep = _checked(model, keep, n, "min_expected", ZERO_SURPRISES)
+    check_list(model, n)
+    keep = resolve_keep(model, keep)
     blocks = list(model.weights_by_block(table))
     rates = _column_rates([block for block, _ in blocks])
     found = []
     for block, weights in blocks:
-        word = keep if keep.ndim == 1 else keep[block.rows]
+        of_block = keep_of_rows(keep, block.rows)
         for rows, columns in ones_of(block):
-            judged = judge_cells(model, weights, word, (rows, columns), 1)
+            judged = judge_cells(model, weights, of_block, (rows, columns), 1)
             listed = 1 - judged.content / rates[columns] >= ONE_SURPRISES
             judged = JudgedCells(*(field[listed] for field in judged))
             found.append(judged._replace(rows=judged.rows + block.start))
@@ -145,24 +152,6 @@ def _column_rates(blocks: list[Any]) -> np.ndarray:
         unknown = 0 if holes is None else np.bincount(holes.indices, minlength=width)
         observed += block.shape[0] - unknown
     return ones / np.maximum(observed, 1)
-
-
-def _checked(model: Any, keep: Any, n: int | None, name: str, least: float) -> np.ndarray:
-    if n is not None and n < 0:
-        raise ValueError(
-            f"n={n} is not a number of cells to list; give n=10, say, or leave it out."
-        )
-    check_probability(name, least)
-    check_convex(model)
-    return resolve_keep(model, keep)
-
-
-def _refuse_too_many(number: int, n: int | None, name: str, least: float) -> None:
-    if number > _MOST and n is None:
-        raise ValueError(
-            f"More than {_MOST} zeros are listed by {name}={least:g}; raise it, or list the most "
-            "expected of them with n=."
-        )
 
 
 def _listed(

@@ -37,12 +37,12 @@ def _columns(model: Any, feature_names: Any = None) -> np.ndarray:
 
 
 def _shares(model: Any, table: Any) -> np.ndarray:
-    """How much of each row belongs to each component; equal parts where nothing is known."""
+    """Share of each component in each row; equal shares for rows without weights."""
     weights = np.asarray(model.transform(table), dtype=float)
     if (weights < 0).any() or (model.components_ < 0).any():
         raise TypeError(
-            f"{type(model).__name__} has weights or components below zero, of which no share can "
-            "be told; topics are read from DiscretePCA, PLSA, a mixture or a convex model."
+            f"{type(model).__name__} has weights or components below zero, so rows have no shares "
+            "of topics; use DiscretePCA, PLSA, a mixture or a convex model."
         )
     total = weights.sum(axis=1, keepdims=True)
     equal = np.full_like(weights, 1 / weights.shape[1])
@@ -104,12 +104,12 @@ def top_words(model: Any, n: int = 10, *, feature_names: Any = None) -> Tidy:
 
 
 def distinctive_words(model: Any, table: Any, n: int = 10, *, feature_names: Any = None) -> Tidy:
-    """Words that speak for a component: their tokens tell it from all the others.
+    """Words that distinguish a component from all others.
 
     For word j and component k the tokens of the table are shared out, n_jk of them to k. The log
-    Bayes factor weighs "k has a rate of its own for j" against "k uses j as often as everybody";
-    only words that k uses more often are listed. Unlike a ratio of
-    probabilities it does not favour words seen once or twice.
+    Bayes factor compares "k has its own rate for j" with "k uses j as often as the others"; only
+    words that k uses more often are listed. Unlike a ratio of probabilities it does not favour
+    words seen once or twice.
 
     Returns
     -------
@@ -153,10 +153,10 @@ def _tokens_by_component(model: Any, table: Any) -> np.ndarray:
 
 
 def _log_bayes_factor(own: Any, n_own: Any, rest: Any, n_rest: Any) -> np.ndarray:
-    """log of two binomial rates against one, by their maximised likelihoods less half a log each.
+    """Log Bayes factor of two binomial rates against one, by Schwarz's approximation.
 
-    The half logarithm of the tokens is the price of one more parameter (Schwarz); it stands for the
-    prior and keeps rare words from winning by chance.
+    Maximised log likelihoods, less half the logarithm of the tokens for one more parameter: this
+    stands for the prior and keeps rare words from winning by chance.
     """
     both, n_both = own + rest, n_own + n_rest
 
@@ -171,7 +171,7 @@ def _log_bayes_factor(own: Any, n_own: Any, rest: Any, n_rest: Any) -> np.ndarra
 
 
 def best_rows(model: Any, table: Any, n: int = 10) -> Tidy:
-    """The rows that are most about each component: share of their tokens, long rows before short.
+    """The rows with the largest share of each component, long rows before short ones.
 
     Rows are ranked by the expected number of tokens beyond those that the average row would have.
     """
@@ -189,7 +189,7 @@ def best_rows(model: Any, table: Any, n: int = 10) -> Tidy:
 
 
 def page_rank(model: Any, table: Any, links: Any, damping: float = 0.85) -> np.ndarray:
-    """Topic-specific PageRank: which rows does somebody reach who follows links on one topic?
+    """Topic-specific PageRank: which rows a reader of one topic reaches by following links.
 
     A surfer interested in component k follows a link from row i to row j with probability
     proportional to j's share of k, and starts anew at a row with probability proportional to its
@@ -228,7 +228,7 @@ def page_rank(model: Any, table: Any, links: Any, damping: float = 0.85) -> np.n
 
 
 def linked_rows(model: Any, table: Any, links: Table, n: int = 10) -> Tidy:
-    """The rows that matter most to each component, by topic and links (`page_rank`).
+    """The most important rows of each component, by topic and links (`page_rank`).
 
     Parameters
     ----------

@@ -174,9 +174,9 @@ def shards_of(pattern: str, layout: dict[str, Any]) -> Any:
 
 def warn_of_too_many(n_components: int | None, table: Any) -> None:
     """Say at once that a number of components is beyond what the table can carry."""
-    from falsezero.analysis.selection import too_many
+    from falsezero.analysis.selection import size_warning
 
-    message = too_many(n_components or 1, table.shape)
+    message = size_warning(n_components or 1, table.shape)
     if message:
         say(f"Warning: {one_sentence(message)}")
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from falsezero.analysis.selection import numbers_of, too_many
+from falsezero.analysis.selection import numbers_of, size_warning
 from falsezero.audit import audit
 from falsezero.data.groups import RowGroups, row_groups
 from falsezero.data.output import check_target, write_text
@@ -129,8 +129,8 @@ def _check(table: Table, numbers: list[int], image_shape: tuple[int, int] | None
         raise ValueError(
             f"The table holds nothing but {only}; a report needs ones and zeros to compare."
         )
-    if too_many(max(numbers, default=1), table.shape):
-        raise ValueError(too_many(max(numbers), table.shape))
+    if size_warning(max(numbers, default=1), table.shape):
+        raise ValueError(size_warning(max(numbers), table.shape))
     check_image_shape(image_shape, n_columns)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from falsezero.analysis.selection import at_edge
+from falsezero.analysis.selection import edge_warning
 from falsezero.report.study import Study
 
 __all__ = ["count", "distrust", "make_up", "numbers", "percent"]
@@ -114,7 +114,7 @@ def _about_choice(found: Study) -> list[str]:
     if found.selection is None:
         return []
     tried, best = found.selection.table["n_components"].tolist(), found.selection.best
-    advice = at_edge(best, tried)
+    advice = edge_warning(best, tried)
     return [re.sub(r"n_components=range\((\d+), (\d+)\)", _as_option, advice)] if advice else []
 
 

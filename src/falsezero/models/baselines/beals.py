@@ -36,10 +36,10 @@ class Beals(CellScorer):
     Parameters
     ----------
     abundance : {"neither", "joint", "mean", "both"}, default="neither"
-        Where amounts (any numbers from zero up) are used in place of zeros and ones: nowhere, in
+        Where amounts (non-negative numbers) are used instead of zeros and ones: nowhere, in
         P(t | s), in the mean over s, or in both.
     include_self : bool, default=False
-        Whether a species found at a site has a say in its own score. Scores of absent species do
+        Whether a species found at a site counts in its own score. Scores of absent species do
         not depend on it.
     binarize : float or None, default=None
         Values above become ones; by default the table must be 0/1 where abundance="neither".
@@ -84,7 +84,7 @@ class Beals(CellScorer):
 
     @property
     def capabilities(self) -> Capabilities:  # type: ignore[override]
-        """What may be asked of the model; amounts may come in unless they would be ignored."""
+        """What the model can do; it takes amounts unless they would be ignored."""
         is_binary = self.abundance == "neither" or self.binarize is not None
         table: TableKind = "binary" if is_binary else "weight"
         return Capabilities(table, link=None, row_score=None, sparse=True)

@@ -27,7 +27,7 @@ __all__ = ["BernoulliNMF"]
 
 _FLOOR = 1e-12
 _STEEP = 300.0
-"""From here on tanh(u / 2) is 1 to the last bit, and sinh(u) squared still a number."""
+"""From here on tanh(u / 2) is 1 in double precision, and sinh(u) squared is still finite."""
 
 
 class Parts(NamedTuple):
@@ -50,7 +50,7 @@ class TanhSteps:
     """Multiplicative updates by minorisation, rows first, then components.
 
     With u = sum_k w_nk h_kt and p = tanh(u / 2), both log p and log(1 - p) are concave in u, so
-    that Jensen's inequality takes the sum over k apart; `tanh_cells` bounds each term below by
+    that Jensen's inequality separates the sum over k; `tanh_cells` bounds each term below by
     a log r - b r in the factor r that an entry is multiplied by, and the bound is largest at
     r = (sum of a) / (sum of b). The likelihood therefore cannot fall. The exponential prior with
     rate `shrinkage` adds to b.
@@ -67,7 +67,7 @@ class TanhSteps:
         self.column_mean = (total + 0.5) / (observed + 1)
 
     def init(self, blocks: Blocks, rng: np.random.Generator) -> tuple[Parts, list[RowWeights]]:
-        """Weights and components uniform, so that the column means come out on average."""
+        """Uniform weights and components whose expected cells are the column means on average."""
         n_rows, n_columns = blocks.shape
         k = self.n_components
         weights = rng.uniform(0.1, 1.9, (n_rows, k)) / k

@@ -1,4 +1,4 @@
-"""Column neighbours: a cell is judged by the row's entries in the most similar columns."""
+"""Column neighbours: a cell is scored by the row's entries in the most similar columns."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ class ColumnNeighbours(CellScorer):
     similar to t, with sim the cosine over rows in which both columns were observed
     (Deshpande and Karypis 2004, without normalising the row).
 
-    Costs O(T²) memory for T columns and the products of the rows' ones.
+    Needs O(T²) memory for T columns.
 
     Parameters
     ----------
     n_neighbors : int, default=10
-        Columns that have a say in another.
+        Number of neighbours of each column.
     binarize : float or None, default=None
         Values above become ones; by default the table must be 0/1.
 

@@ -25,7 +25,7 @@ class DarkDiversity(CellScorer):
     and the indication of t by s is the normal probability of the standardised difference,
     Φ((M_st - mean) / sd), one half where the variance is zero. The score of species t at site n is
     the mean indication over the other species found there: in [0, 1], above one half where the
-    species that were found speak for t. It compares a species with its own frequency, so it is not
+    species that were found indicate t. It compares a species with its own frequency, so it is not
     the probability of the cell: a rare species in the right place scores as high as a common one.
     Pairs with a cell not observed are left out.
 
@@ -37,7 +37,7 @@ class DarkDiversity(CellScorer):
     Attributes
     ----------
     indication_ : array of shape (n_columns, n_columns)
-        What species s (row) says about species t (column); the diagonal is one half.
+        Indication of species t (column) by species s (row); the diagonal is one half.
     link_ : Link
         From scores to probabilities.
 

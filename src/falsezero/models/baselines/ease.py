@@ -25,7 +25,7 @@ class EASE(CellScorer):
     of its column, in the fit and in the rows that are scored.
 
     The inverse costs O(T³) time and some 24 T² bytes for T columns, whatever the number of rows;
-    a sparse table is never made dense as a whole.
+    a sparse table is never made dense.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ class EASE(CellScorer):
     Attributes
     ----------
     weights_ : array of shape (n_columns, n_columns)
-        B; column t holds what the other columns say about t.
+        B; column t holds the weights of the other columns in the prediction of t.
     rates_ : array of shape (n_columns,)
         Share of ones among the observed cells of each column.
     link_ : Link

@@ -36,7 +36,7 @@ class ImplicitALS(CellScorer):
     n_components : int, default=32
         Number of factors K.
     weight : float, default=5.0
-        What a one counts for, beyond a zero.
+        Additional weight of a one.
     ridge : float, default=10.0
         Penalty on all factors.
     max_iter : int, default=12
@@ -44,7 +44,7 @@ class ImplicitALS(CellScorer):
     binarize : float or None, default=None
         Values above become ones; by default the table must be 0/1.
     random_state : int, Generator, RandomState or None, default=0
-        Of the column factors that the fit starts from.
+        Seed of the initial column factors.
 
     Attributes
     ----------

@@ -59,7 +59,7 @@ class LogisticSteps:
     of pairs of loadings, so that an iteration costs O(N T K^2) in BLAS.
 
     `ridge` is the precision of a Gaussian prior on weights and loadings (around 0) and on the bias
-    (around the column's own log odds); without it nothing holds separable tables.
+    (around the column's own log odds); without it, fits of separable tables diverge.
     """
 
     state_params = {"components": None, "bias": None}
@@ -147,7 +147,7 @@ class LogisticSteps:
         return 0.5 * self.ridge * (squares + loadings + bias)
 
     def project(self, trial: Point, reference: Point) -> Point:
-        """Any real numbers will do."""
+        """Nothing to do: any real numbers are allowed."""
         return trial
 
     def _centred(self, blocks: Blocks) -> Iterator[np.ndarray]:

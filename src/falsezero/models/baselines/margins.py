@@ -20,7 +20,7 @@ _ROOT_STEPS = 200
 
 
 class Margins(CellScorer):
-    """Row-and-column margins: logit p_nt = a_n + b_t (Rasch 1960), what no structure would give.
+    """Row and column margins: logit p_nt = a_n + b_t (Rasch 1960), a table without structure.
 
     Maximises the log likelihood of the observed cells minus ridge/2 (sum a_n² + sum (b_t - c)²),
     with c the log odds of the whole table; the penalty keeps empty and full rows finite. Row and
@@ -98,7 +98,7 @@ class Margins(CellScorer):
         for _ in range(self.max_iter):
             before = b
             a = solve_effects(totals, b, seen, self.ridge, 0.0, a)
-            b = solve_effects(ones, a, _crowd(seen, members), self.ridge, centre, b)
+            b = solve_effects(ones, a, _group_counts(seen, members), self.ridge, centre, b)
             penalty = members @ a**2 + ((b - centre) ** 2).sum()
             fit = members @ (totals * a) + ones @ b - _log_sum(a, b, seen, members)
             self.history_.append({"objective": float(fit - self.ridge / 2 * penalty)})
@@ -152,7 +152,8 @@ def solve_effects(
     """
     reach = np.abs(totals) + len(others) * (1 if seen is None else seen.max(initial=0.0))
     low, high = centre - reach / ridge, centre + reach / ridge
-    effects, last = np.clip(start, low, high), np.inf
+    effects: np.ndarray = np.clip(start, low, high)
+    last: Any = np.inf
     for _ in range(_ROOT_STEPS):
         p = expit(effects[:, None] + others)
         rise = p * (1 - p)
@@ -173,7 +174,7 @@ def solve_effects(
 def _grouped(
     blocks: Any,
 ) -> tuple[np.ndarray, np.ndarray | None, np.ndarray, np.ndarray]:
-    """Rows that share an effect: totals, observed cells, members of each group, and who is where.
+    """Rows that share an effect: totals, observed cells, sizes of the groups, and each row's group.
 
     Without missing cells rows with equal totals are one group; otherwise each row is its own.
     """
@@ -191,8 +192,8 @@ def _observed(block: Block) -> np.ndarray:
     return 1 - as_dense(block.missing).astype(np.float32)
 
 
-def _crowd(seen: np.ndarray | None, members: np.ndarray) -> np.ndarray:
-    """For the columns: how many rows of each group were observed."""
+def _group_counts(seen: np.ndarray | None, members: np.ndarray) -> np.ndarray:
+    """For each column, the number of observed rows in each group."""
     return members[None, :] if seen is None else seen.T
 
 

@@ -1,4 +1,4 @@
-"""What mixtures share: every row has one component as its only cause."""
+"""Shared code of mixtures, in which every row has a single component."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ class MixtureSteps:
 
     @staticmethod
     def log_proportions(state: Mixture) -> np.ndarray:
-        """log pi_k; a component that has died out is as good as impossible, in any precision."""
+        """log pi_k; an extinct component gets the smallest probability of its precision."""
         return np.log(np.maximum(state.proportions, np.finfo(state.proportions.dtype).tiny))
 
     @staticmethod
@@ -162,7 +162,7 @@ class MixtureModel(InformationCriteria, OptimisedModel):
         return Point(self._state(blocks), uniform_rows(blocks, len(self.proportions_)))
 
     def _settle(self, blocks: Blocks) -> np.ndarray:
-        """Responsibilities depend on nothing but the state: one pass settles them."""
+        """Responsibilities depend on the state alone, so one pass is enough."""
         steps, state = self._steps(blocks), self._state(blocks)
         return np.concatenate([by_bayes(steps.log_joint(b, state))[0] for b in blocks])
 
@@ -181,13 +181,13 @@ class MixtureModel(InformationCriteria, OptimisedModel):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        # scikit-learn's common tests read these tags of whatever has `predict_proba`, and expect
-        # four columns of it: run them with four components.
+        # scikit-learn's common tests read these tags if there is a `predict_proba`, and expect it
+        # to have four columns: run them with four components.
         tags.classifier_tags = ClassifierTags()
         return tags
 
     def _draw_components(self, n_samples: int, random_state: Any) -> tuple[np.ndarray, Any]:
-        """The component of each new row, and the generator to go on with."""
+        """The component of each new row, and the generator for further draws."""
         check_is_fitted(self)
         n_samples = checked_count(n_samples, "n_samples")
         seed = self.random_state if random_state is None else random_state

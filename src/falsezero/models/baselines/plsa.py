@@ -50,9 +50,8 @@ class TokenSteps:
 
     With rates u_nk >= 0 and a_tk summing to one over the columns t, x_nt is Poisson with mean
     sum_k u_nk a_tk; its maximum has u_nk = (row total) p(k|n), so this is PLSA, and row weights are
-    rates divided by their sum. A cell that was not observed is filled with what the model expects
-    of it, which is the E-step for a missing count, so the likelihood of what was observed cannot
-    fall.
+    rates divided by their sum. An unobserved cell is filled with its expected count, which is the
+    E-step for a missing count, so the likelihood of the observed cells cannot fall.
     """
 
     state_params = {"columns": None}

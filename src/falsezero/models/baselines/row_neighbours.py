@@ -1,4 +1,4 @@
-"""Row neighbours: a cell is judged by the same column in the most similar rows."""
+"""Row neighbours: a cell is scored by the same column in the most similar rows."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class RowNeighbours(CellScorer):
         score_nt = (sum_m w_nm x_mt + shrinkage * rate_t) / (sum_m w_nm + shrinkage),
 
     so that a row without neighbours gets the column rates. A row does not count as its own
-    neighbour: of the fitted rows that are the very same, one is left out.
+    neighbour: of the fitted rows that are identical to it, one is left out.
 
     The fitted rows are kept. Scoring compares every row with all of them, O(N²) for a table of N
     rows, block by block.
@@ -51,9 +51,9 @@ class RowNeighbours(CellScorer):
     Parameters
     ----------
     n_neighbors : int, default=20
-        Rows that have a say in another.
+        Number of neighbours of each row.
     shrinkage : float, default=1.0
-        Weight of the column's rate, in rows that are the same as the one judged.
+        Weight of the column's rate, in units of one identical row.
     binarize : float or None, default=None
         Values above become ones; by default the table must be 0/1.
 
