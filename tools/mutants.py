@@ -58,6 +58,17 @@ NOT_INSTALLED = 3
 EQUIVALENT = Path(__file__).with_name("equivalent_mutants.txt")
 
 
+def files_of(place: Path) -> list[Path]:
+    """A file itself, or the modules of a folder."""
+    if place.is_file():
+        return [place]
+    return [
+        path
+        for path in sorted(place.rglob("*.py"))
+        if path.name not in ("__init__.py", "_skeleton.py")
+    ]
+
+
 @cache
 def source_of(path: Path) -> str:
     """A file as it was when the run began: it may be edited meanwhile."""
@@ -340,17 +351,18 @@ def main() -> int:
     parser.add_argument("--sample", type=int, default=40, help="how many mutants")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--room", choices=ROOMS, help="only mutants of this folder")
-    parser.add_argument("--module", action="append", help="a file, such as analysis/compare.py")
+    parser.add_argument(
+        "--module", action="append", help="a file or folder, such as analysis/compare.py"
+    )
     parser.add_argument("--budget", type=float, default=30, help="test seconds for one mutant")
     parser.add_argument("--tests", nargs="+", default=TESTS, help="files or folders to ask")
     parser.add_argument("--part", default="1/1", help="judge only this part of the sample")
     parser.add_argument("--notes", type=Path, default=NOTES, help="what each test executes")
     options = parser.parse_args()
-    paths = [SOURCE / name for name in options.module or []] or [
+    paths = [
         path
-        for room in ([options.room] if options.room else ROOMS)
-        for path in sorted((SOURCE / room).rglob("*.py"))
-        if path.name not in ("__init__.py", "_skeleton.py")
+        for name in options.module or ([options.room] if options.room else ROOMS)
+        for path in files_of(SOURCE / name)
     ]
     part, n_parts = map(int, options.part.split("/"))
     drawn = sample(paths, options.sample, options.seed)[part - 1 :: n_parts]
