@@ -5,9 +5,10 @@ import importlib.util
 import signal
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
-from tools import mutants
+from tools import mutant_notes, mutants
 
 ROOT = Path(__file__).parents[1]
 
@@ -76,7 +77,7 @@ def test_a_place_has_the_lines_of_its_statement():
 """
     number = len(mutants.places(ast.parse(source)))
     found = {
-        mutants.mutated(source, i)[1].partition(": ")[2]: mutants.lines_of(source, i)
+        mutants.mutated(source, i)[1].partition(": ")[2]: mutant_notes.lines_of(source, i)
         for i in range(number)
     }
     assert found["x + 2 -> x - 2"] == range(2, 4)
@@ -88,7 +89,8 @@ def test_a_place_has_the_lines_of_its_statement():
 @pytest.fixture(name="module")
 def _module(tmp_path, monkeypatch):
     """A module of its own that can be mutated, as if it stood in `models/`."""
-    monkeypatch.setattr(mutants, "SOURCE", tmp_path)
+    for tool in (mutants, mutant_notes):
+        monkeypatch.setattr(tool, "SOURCE", tmp_path)
     path = tmp_path / "models" / "tried.py"
     path.parent.mkdir()
     path.write_text(
@@ -120,19 +122,58 @@ def test_a_child_that_takes_too_long_or_fails_is_told_apart():
 
 def test_the_tracer_notes_executed_lines_of_the_rooms(module):
     _, tried = module
-    tracer = mutants.Tracer()
-    sys.settrace(tracer)
+    tracer = mutant_notes.Tracer()
+    mutant_notes.set_trace(tracer)
     try:
         tried.outer(1)
     finally:
-        sys.settrace(None)
+        mutant_notes.set_trace(None)
     assert tracer.executed() == {"models/tried.py": [2, 3, 4]}
+
+
+def test_a_shared_fixture_belongs_to_every_test_that_has_it(module):
+    _, tried = module
+    runner, tracer = mutants.Runner(), mutant_notes.Tracer()
+    wide = SimpleNamespace(scope="module", baseid="tests/a.py", argname="model")
+    own = SimpleNamespace(scope="function", baseid="tests/a.py", argname="table")
+    mutant_notes.set_trace(tracer)
+    try:
+        for fixture, work in ((wide, tried.outer), (own, tried.other)):
+            setting_up = runner.pytest_fixture_setup(fixture, None)
+            next(setting_up)
+            work(1)
+            with pytest.raises(StopIteration, match="model"):
+                setting_up.send("model")
+        assert sys.gettrace() is tracer
+    finally:
+        mutant_notes.set_trace(None)
+    assert tracer.executed() == {"models/tried.py": [8]}, "what the test itself executed"
+    info = SimpleNamespace(name2fixturedefs={"model": [wide], "table": [own]})
+    found = runner.fixtures_of(SimpleNamespace(_fixtureinfo=info))
+    assert list(found) == ["tests/a.py::model"]
+    assert found["tests/a.py::model"].lines == {"models/tried.py": [2, 3, 4]}
+    assert mutant_notes.joined([found["tests/a.py::model"].lines, tracer.executed()]) == {
+        "models/tried.py": [2, 3, 4, 8]
+    }
+
+
+def test_a_shared_fixture_is_paid_for_once(module):
+    path, _ = module
+    base = {"passes": True, "lines": {"models/tried.py": [3]}}
+    notes = {
+        "first": base | {"seconds": 1.0, "fixtures": {"model": 5.0}},
+        "second": base | {"seconds": 2.0, "fixtures": {"model": 5.0}},
+        "alone": base | {"seconds": 6.5, "fixtures": {}},
+    }
+    assert mutants.reaching(notes, path, 0, budget=8) == (["first", "second"], 8.0)
+    assert mutants.reaching(notes, path, 0, budget=13) == (["first", "alone"], 12.5)
 
 
 def test_quick_tests_and_those_of_the_own_folder_come_first(module):
     path, _ = module
     notes = {
-        name: {"passes": passes, "seconds": seconds, "lines": {"models/tried.py": lines}}
+        name: {"passes": passes, "seconds": seconds, "fixtures": {}}
+        | {"lines": {"models/tried.py": lines}}
         for name, passes, seconds, lines in [
             ("slow", True, 9.0, [3]),
             ("quick", True, 1.0, [2, 3]),

@@ -24,30 +24,23 @@ from __future__ import annotations
 import argparse
 import ast
 import gc
-import hashlib
 import json
 import os
 import random
 import resource
 import signal
 import sys
-import threading
-import time
 from collections import Counter
 from collections.abc import Iterator
-from functools import cache
-from itertools import zip_longest
 from math import ceil
 from pathlib import Path
 from types import CodeType, FunctionType
 from typing import Any
 
 import pytest
-from tools.mutations import lines_of, mutated, places
+from tools.mutant_notes import ROOMS, ROOT, SOURCE, Runner, cost_of, note, reaching, source_of
+from tools.mutations import mutated, places
 
-ROOT = Path(__file__).resolve().parents[1]
-SOURCE = ROOT / "src" / "falsezero"
-ROOMS = ("models", "analysis")
 TESTS = [
     *("tests/models", "tests/analysis", "tests/contract", "tests/base", "tests/inference"),
     *("tests/io", "tests/audit", "src/falsezero/models", "src/falsezero/analysis"),
@@ -67,12 +60,6 @@ def files_of(place: Path) -> list[Path]:
         for path in sorted(place.rglob("*.py"))
         if path.name not in ("__init__.py", "_skeleton.py")
     ]
-
-
-@cache
-def source_of(path: Path) -> str:
-    """A file as it was when the run began: it may be edited meanwhile."""
-    return path.read_text()
 
 
 def equivalents() -> set[tuple[str, str, str]]:
@@ -140,64 +127,6 @@ def _place(code: CodeType) -> tuple[str, int, Any]:
     return code.co_qualname, code.co_firstlineno, next(iter(list(code.co_positions())[1:]), None)
 
 
-class Tracer:
-    """Notes the lines of some rooms that are executed."""
-
-    def __init__(self) -> None:
-        self.rooms = tuple(f"{SOURCE / room}{os.sep}" for room in ROOMS)
-        self.seen: dict[CodeType, set[int]] = {}
-        self.left: dict[CodeType, set[int]] = {}
-
-    def __call__(self, frame: Any, event: str, argument: Any) -> Any:
-        """A call: followed line by line while the function has lines not seen yet."""
-        code = frame.f_code
-        if code not in self.left:
-            if not code.co_filename.startswith(self.rooms):
-                return None
-            self.left[code] = {line for _, _, line in code.co_lines() if line}
-            self.seen[code] = set()
-        return self.line if self.left[code] else None
-
-    def line(self, frame: Any, event: str, argument: Any) -> Any:
-        """A line of a followed function."""
-        code = frame.f_code
-        self.seen[code].add(frame.f_lineno)
-        self.left[code].discard(frame.f_lineno)
-        return self.line if self.left[code] else None
-
-    def executed(self) -> dict[str, list[int]]:
-        """Lines by file, relative to the package."""
-        lines: dict[str, set[int]] = {}
-        for code, seen in self.seen.items():
-            name = str(Path(code.co_filename).relative_to(SOURCE))
-            lines.setdefault(name, set()).update(seen)
-        return {name: sorted(numbers) for name, numbers in sorted(lines.items())}
-
-
-class Runner:
-    """Runs single tests as pytest would, warnings turned into errors and all."""
-
-    failed = False
-
-    def pytest_runtest_logreport(self, report: Any) -> None:
-        """Remember a failure of the test, or of what it needs."""
-        self.failed = self.failed or report.failed
-
-    def passes(self, item: Any, after: Any) -> bool:
-        """Whether a test passes; `after` is the one that comes next."""
-        self.failed = False
-        item.ihook.pytest_runtest_protocol(item=item, nextitem=after)
-        return not self.failed
-
-    def first_failure(self, items: list[Any], file: Path) -> bool:
-        """Whether a test fails, stopping at the first; `file` gets the name of each that runs."""
-        for item, after in zip_longest(items, items[1:]):
-            file.write_text(item.nodeid)
-            if not self.passes(item, after):
-                return True
-        return False
-
-
 def in_child(work: Any, limit: float) -> int:
     """Exit code of some work done in a forked process; minus a signal's number if it died."""
     child = os.fork()
@@ -217,78 +146,11 @@ def in_child(work: Any, limit: float) -> int:
     return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 
 
-# -- which tests, and what they say -----------------------------------------------------------
-
-
-@cache
-def _digest(path: Path) -> str:
-    return hashlib.blake2b(path.read_bytes(), digest_size=8).hexdigest()
-
-
-def note(runner: Runner, items: list[Any], file: Path) -> dict[str, Any]:
-    """What each test executes, and its seconds; tests noted before run again if they changed."""
-    notes: dict[str, Any] = json.loads(file.read_text()) if file.exists() else {}
-    began = time.monotonic()
-    items = [item for item in items if not _is_current(notes.get(item.nodeid), item)]
-    for item, after in zip_longest(items, items[1:]):
-        tracer, start = Tracer(), time.process_time()
-        threading.settrace(tracer)
-        sys.settrace(tracer)
-        try:
-            is_good = runner.passes(item, after)
-        finally:
-            sys.settrace(None)
-            threading.settrace(None)  # type: ignore[arg-type]
-        lines = tracer.executed()
-        notes[item.nodeid] = {
-            "file": _digest(item.path),
-            "modules": {name: _digest(SOURCE / name) for name in lines},
-            "passes": is_good,
-            "seconds": time.process_time() - start,
-            "lines": lines,
-        }
-        if time.monotonic() - began > 20:
-            file.write_text(json.dumps(notes))
-            began = time.monotonic()
-    file.write_text(json.dumps(notes))
-    return notes
-
-
-def _is_current(known: dict[str, Any] | None, item: Any) -> bool:
-    """Whether neither the test nor what it executes has changed since it was noted."""
-    if known is None or known["file"] != _digest(item.path):
-        return False
-    paths = {SOURCE / name: digest for name, digest in known["modules"].items()}
-    return all(path.exists() and _digest(path) == digest for path, digest in paths.items())
-
-
-def reaching(
-    notes: dict[str, Any], path: Path, number: int, budget: float
-) -> tuple[list[str], float]:
-    """Tests that execute a place until their seconds exceed a budget, and these seconds.
-
-    Quick tests come first; those of the module's own folder as if they were ten times as quick.
-    """
-    lines, name = set(lines_of(source_of(path), number)), str(path.relative_to(SOURCE))
-    own = (f"tests/{Path(name).parent}/", f"src/falsezero/{name}")
-    found = sorted(
-        (known["seconds"] / (10 if test.startswith(own) else 1), test)
-        for test, known in notes.items()
-        if known["passes"] and not lines.isdisjoint(known["lines"].get(name, ()))
-    )
-    chosen, spent = [], 0.0
-    for _, test in found:
-        seconds = notes[test]["seconds"]
-        if spent + seconds <= budget or not chosen:
-            chosen.append(test)
-            spent += seconds
-    return chosen, spent
-
-
 class Judge(Runner):
     """The mutation run as a plug-in: tests are collected, and every mutant judged by some."""
 
     def __init__(self, mutants: list[tuple[Path, int]], notes: Path, budget: float):
+        super().__init__()
         self.mutants, self.notes, self.budget = mutants, notes, budget
         self.counts: Counter[str] = Counter()
         self.running = notes.with_suffix(f".{os.getpid()}")
@@ -309,7 +171,7 @@ class Judge(Runner):
         for path, number in self.mutants:
             names, seconds = reaching(notes, path, number, self.budget)
             verdict, by = self.verdict(path, number, [items[name] for name in names], seconds)
-            if by and not self.is_trusted(items[by], notes[by]["seconds"]):
+            if by and not self.is_trusted(items[by], cost_of(notes[by], {})):
                 raise RuntimeError(f"{by} fails in a process of its own without a mutant")
             self.counts[verdict] += 1
             words = mutated(source_of(path), number)[1]
