@@ -47,12 +47,15 @@ def said(model, values):
 
 
 def test_the_average_is_its_formula(model, table):
+    other = table[::-1]
     expected = model.intercept_ + sum(
         weight * log_odds(0.8 * p)
-        for weight, p in zip(model.weights_, said(model, table), strict=True)
+        for weight, p in zip(model.weights_, said(model, other), strict=True)
     )
-    np.testing.assert_allclose(logit(model.reconstruct(table)), expected, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(logit(model.reconstruct(other)), expected, rtol=1e-9, atol=1e-12)
     np.testing.assert_allclose(model.rates_, rates(table))
+    with pytest.raises(ValueError, match="12"):
+        model.reconstruct(table[:, 1:])
     assert model.feature_names_ == ["aspects", "margins", "popularity"]
     labelled = model.reconstruct(fz.Table(table, name="finds"))
     assert labelled.name == "finds"
@@ -110,9 +113,18 @@ def test_trials_hide_ones_and_ask_the_members(model, table):
         parts = [e.row_weights_ @ e.components_ for e in fitted[0].estimators]
         aspects = ((parts[0] + parts[1]) / 2)[draw.rows, draw.columns]
         np.testing.assert_allclose(draw.features[:, 0], log_odds(aspects), rtol=1e-5)
+    own = [int(s.generate_state(1)[0]) for s in seeds[3].spawn(2)]
+    assert [e.random_state for e in model.members_[0].estimators] == own
     stack = learn(model.draws_, 10.0)
     assert model.intercept_ == stack.intercept
     np.testing.assert_array_equal(model.weights_, stack.weights)
+
+
+def test_trials_ask_for_no_weights_that_a_fit_has_found(table, monkeypatch):
+    monkeypatch.setattr(fz.AspectBernoulli, "reconstruct", None)
+    members = [("aspects", fz.AspectBernoulli(2, max_iter=3, tol=1.0))]
+    model = fz.StackedAverage(members, n_trials=1, random_state=0).fit(table)
+    assert np.isfinite(model.log_odds(sparse.csr_array(table), np.arange(3))).all()
 
 
 def test_fewer_trials_where_there_are_many_ones():
@@ -184,15 +196,18 @@ def test_a_wide_table_is_tried_on_all_of_its_few_rows(monkeypatch):
     np.testing.assert_array_equal(columns, np.tile(np.arange(4), 3))
     assert not hidden.any()
     assert (weight == 1).all()
+    single = sparse.csr_array(np.array([[1.0, 1.0], [0.0, 1.0]]))
+    found = average._sample_zeros(single, single, np.random.default_rng(0))
+    assert [part.tolist() for part in found] == [[1], [0], [False], [1.0]]
 
 
 @pytest.mark.parametrize(("n_columns", "n_blocks"), [(1000, 3), (500, 2), (300, 1), (2000, 3)])
 def test_distinct_rows_come_in_blocks(n_columns, n_blocks, monkeypatch):
     monkeypatch.setattr(average, "_BLOCK_CELLS", 1000)
-    rows = np.array([2, 2, 5, 9, 9, 9])
+    rows = np.array([2, 2, 3, 9, 9, 9])
     blocks = list(average._row_blocks(rows, n_columns))
     assert len(blocks) == n_blocks
-    assert np.concatenate([some for some, _ in blocks]).tolist() == [2, 5, 9]
+    assert np.concatenate([some for some, _ in blocks]).tolist() == [2, 3, 9]
     for some, at in blocks:
         assert np.unique(rows[at]).tolist() == some.tolist()
     assert np.concatenate([rows[at] for _, at in blocks]).tolist() == rows.tolist()

@@ -42,6 +42,26 @@ def test_the_regression_is_the_minimum_of_its_loss(ridge):
     assert intercept == pytest.approx(best[0] - mean @ (best[1:] / spread), rel=1e-4)
 
 
+def test_a_strong_ridge_is_reached_step_by_step():
+    """The optimality condition of one feature, its weight held near zero."""
+    x, hit, _ = some_features()
+    mean, spread = x[:, :1].mean(), x[:, :1].std()
+    for ridge in (1.0, 1e4):
+        intercept, weights = fit_logistic(x[:, :1], hit, np.ones(400), ridge)
+        p = expit(intercept + weights[0] * x[:, 0])
+        slope = (p - hit) @ ((x[:, 0] - mean) / spread)
+        assert slope == pytest.approx(-ridge * weights[0] * spread, rel=1e-4)
+        assert weights[0] > 0
+
+
+def test_without_hits_the_intercept_is_held_by_its_own_penalty():
+    x, _, _ = some_features()
+    intercept, weights = fit_logistic(x, np.zeros(400), np.ones(400), 1.0)
+    np.testing.assert_allclose(weights, 0, atol=1e-5)
+    level = intercept + x.mean(axis=0) @ weights
+    assert 400 * expit(level) == pytest.approx(-1e-6 * level, rel=1e-3)
+
+
 def test_newton_does_not_overshoot():
     """Rare hits far from the rest: full steps diverge."""
     x = np.r_[np.zeros(2000), 50.0][:, None]

@@ -288,7 +288,7 @@ def _sample_zeros(
     n_rows, n_columns = values.shape
     tried = np.arange(n_rows)
     if n_rows * n_columns > _TRIAL_CELLS:
-        size = max(1, min(n_rows, max(200, _TRIAL_CELLS // n_columns)))
+        size = min(n_rows, max(200, _TRIAL_CELLS // n_columns))
         tried = np.sort(rng.choice(n_rows, size, replace=False))
     was, now = values[tried].toarray(), spoilt[tried].toarray()
     hidden_row, hidden_column = np.nonzero((was == 1) & (now == 0))
