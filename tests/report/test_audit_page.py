@@ -11,9 +11,10 @@ import numpy as np
 import pytest
 
 import falsezero as fz
+from falsezero.data.rounding import probability
 from falsezero.explorer.policy import content_security_policy
 from falsezero.plot._canvas import SURPRISING_ONE, SURPRISING_ZERO
-from falsezero.report.elements import Column, data_table, probability
+from falsezero.report.elements import Column, data_table
 
 mpl.use("Agg")
 

@@ -18,6 +18,7 @@ from falsezero.analysis.noise import (
 from falsezero.data.errors import DataError
 from falsezero.data.labels import find_label
 from falsezero.data.numbers import checked_count
+from falsezero.data.rounding import probability
 from falsezero.data.tidy import Tidy
 from falsezero.data.validate import labels_of
 
@@ -317,4 +318,4 @@ def judge_cells(
 def cause_text(shares: np.ndarray) -> str:
     """The strongest components behind a cell, with their shares: "3 (0.92), 0 (0.07)"."""
     order = np.argsort(-shares, kind="stable")[:3]
-    return ", ".join(f"{k} ({shares[k]:.2f})" for k in order if shares[k] >= 0.05)
+    return ", ".join(f"{k} ({probability(shares[k])})" for k in order if shares[k] >= 0.05)

@@ -149,9 +149,13 @@ def _line(cells: list[str], *rest: str) -> str:
 
 def _filled(line: str, members: list[dict[str, Any]], width: int | None) -> str:
     """Add as many members as fit, and of those that count for nothing only the first."""
+    from falsezero.data.rounding import significant
+
+    are_probabilities = all(0 <= member["strength"] <= 1 for member in members)
     for i, member in enumerate(members):
         strength = member["strength"] if abs(member["strength"]) >= 0.001 else 0.0
-        more = f"{', ' if i else '  '}{member['column']} {strength:.2g}"
+        number = significant(strength, 2, is_probability=are_probabilities)
+        more = f"{', ' if i else '  '}{member['column']} {number}"
         if i and (not strength or (width is not None and len(line + more) > width)):
             break
         line += more

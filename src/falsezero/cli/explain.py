@@ -18,7 +18,7 @@ from falsezero.cli._table import read_for, table_argument, table_options
 @click.option(
     "--only-column", "only_columns", multiple=True, metavar="LABEL", help="May be repeated."
 )
-@click.option("--top", type=Whole(min=1), default=3, show_default=True, metavar="N")
+@click.option("-n", "--top", "top", type=Whole(min=1), default=3, show_default=True, metavar="N")
 @output_options
 @table_options
 def command(

@@ -15,7 +15,7 @@ from falsezero.cli._table import read_for, table_options
 @click.command()
 @model_argument
 @click.argument("table", required=False, metavar="[TABLE]")
-@click.option("--top", type=Whole(min=1), default=10, show_default=True, metavar="N")
+@click.option("-n", "--top", "top", type=Whole(min=1), default=10, show_default=True, metavar="N")
 @click.option(
     "--links",
     metavar="FILE",

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from falsezero.data.plain_text import printable, separated
+from falsezero.data.rounding import PROBABILITIES, significant
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -105,7 +106,7 @@ class Tidy:
 
     def __repr__(self) -> str:
         shown = self.head(20)
-        cells = {n: [n, *(_text(v) for v in shown[n].tolist())] for n in self.columns}
+        cells = {n: [n, *(_text(v, n) for v in shown[n].tolist())] for n in self.columns}
         lines = []
         for i in range(len(shown) + 1):
             parts = []
@@ -121,7 +122,9 @@ class Tidy:
     def _repr_html_(self) -> str:
         head = "".join(f"<th>{html.escape(name)}</th>" for name in self.columns)
         body = "".join(
-            "<tr>" + "".join(f"<td>{html.escape(_text(v))}</td>" for v in row.values()) + "</tr>"
+            "<tr>"
+            + "".join(f"<td>{html.escape(_text(v, n))}</td>" for n, v in row.items())
+            + "</tr>"
             for row in self.head(20).to_rows()
         )
         return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
@@ -139,7 +142,9 @@ def _array(values: Any) -> np.ndarray:
     return np.asarray(values)
 
 
-def _text(value: Any) -> str:
+def _text(value: Any, column: str) -> str:
     if not isinstance(value, float):
         return printable(str(value))
-    return f"{value:.1f}" if 1e3 <= abs(value) < 1e9 else f"{value:.4g}"
+    if 1e3 <= abs(value) < 1e9:
+        return f"{value:.1f}"
+    return significant(value, 4, is_probability=column in PROBABILITIES)

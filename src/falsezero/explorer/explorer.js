@@ -3,7 +3,7 @@
 
 import { countGroups, finder, groupChoice, groupSpans, groupTable } from "./find.js";
 import { Fit } from "./fit.js";
-import { answer, bar, components, h, head, likely, line, percent, reason, strongest, surprises, table } from "./layout.js";
+import { answer, bar, components, decimals, h, head, likely, line, percent, reason, strongest, surprises, table } from "./layout.js";
 import { Picture, many, shorten } from "./picture.js";
 import { unpack } from "./unpack.js";
 
@@ -275,13 +275,13 @@ class Page {
     const rows = fit.surprising(value, this.least).cells.map(([r, c]) => {
       const { against } = fit.causes(r, c);
       const causes = strongest(against, 3, 0.05)
-        .map((k) => `${k + 1} (${against[k].toFixed(2)})`)
+        .map((k) => `${k + 1} (${decimals(against[k], 2)})`)
         .join(", ");
       return [
         fit.rows[r],
         fit.columns[c],
-        fit.probability(r, c).toFixed(4),
-        fit.convex && fit.isReduced ? fit.noise(r, c).toFixed(4) : "",
+        decimals(fit.probability(r, c), 4),
+        fit.convex && fit.isReduced ? decimals(fit.noise(r, c), 4) : "",
         causes,
       ]
         .map(quote)

@@ -6,6 +6,8 @@ export const percent = (x) =>
   x > 0 && x < 0.01 ? "<1 %" : x < 1 && x > 0.99 ? ">99 %" : `${Math.round(100 * x)} %`;
 // No fit of a table makes a probability certain, whatever rounding says.
 export const likely = (x) => (x > 0.99 ? ">99 %" : percent(x));
+// So many decimals, cut where rounding would say that something is certain.
+export const decimals = (x, n) => (x > 1 - 0.5 * 10 ** -n ? `0.${"9".repeat(n)}` : x.toFixed(n));
 const KIND = {
   white: "Makes zeros only, as omissions do",
   black: "Makes ones only, as false entries do",

@@ -10,6 +10,7 @@ from typing import Any
 
 from falsezero.data.errors import DataError
 from falsezero.data.output import check_target, write_atomically
+from falsezero.data.rounding import significant
 from falsezero.data.table import Table
 
 __all__ = ["short_number", "table_lines", "write_h5ad"]
@@ -33,7 +34,7 @@ def short_number(value: Any) -> Any:
     """Six digits say enough, and an empty field says that nothing is known."""
     if not isinstance(value, float):
         return value
-    return "" if math.isnan(value) else f"{value:.6g}"
+    return "" if math.isnan(value) else significant(value, 6)
 
 
 def write_h5ad(table: Table, path: Any) -> None:

@@ -9,6 +9,7 @@ from matplotlib import pyplot as plt
 from matplotlib.colors import LinearSegmentedColormap
 
 from falsezero.data.plain_text import printable
+from falsezero.data.rounding import percent
 
 __all__ = [
     "COLOURS",
@@ -72,7 +73,7 @@ def share_of(weights: np.ndarray, k: int) -> str:
     ('weight 25%', 'mean weight 2')
     """
     if abs(float(weights.sum()) - 1) < 1e-3:
-        return f"weight {weights[k]:.0%}"
+        return f"weight {percent(weights[k])}"
     return f"mean weight {weights[k]:.2g}".replace("-", "\N{MINUS SIGN}")
 
 

@@ -10,6 +10,7 @@ from matplotlib.colors import ListedColormap
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
+from falsezero.data.rounding import percent
 from falsezero.plot._canvas import COLOURS, INK, KIND_COLOUR, KIND_WORD
 
 __all__ = ["draw_demo"]
@@ -93,7 +94,7 @@ def _draw_components(
         panel.imshow(components[k].reshape(shape), cmap=INK, vmin=0, vmax=1)
         is_phantom = kinds[k] != "content"
         word = f"{KIND_WORD[kinds[k]]}\n" if is_phantom else ""
-        caption = f"{word}{weights[k]:.0%}"
+        caption = f"{word}{percent(weights[k])}"
         colour, weight = (KIND_COLOUR[kinds[k]], "bold") if is_phantom else ("black", None)
         panel.set_xlabel(caption, fontsize=9, color=colour, fontweight=weight)
         edge = {"color": colour, "linewidth": 4} if is_phantom else {}

@@ -11,6 +11,7 @@ import numpy as np
 from falsezero.audit import Audit
 from falsezero.data.groups import RowGroups, row_groups
 from falsezero.data.output import check_target, write_text
+from falsezero.data.rounding import percent
 from falsezero.data.tidy import Tidy
 from falsezero.plot import AuditedTableDisplay, TrialDisplay
 from falsezero.report.elements import (
@@ -214,9 +215,9 @@ def _side(table: Tidy, label: str) -> str:
         Column("Surprising", [f"{int(n):,}" for n in table["surprising"]], "number"),
     ]
     if "complete" in table.columns:
-        columns.append(Column("Complete", [f"{x:.0%}" for x in table["complete"]], "number"))
+        columns.append(Column("Complete", [percent(x) for x in table["complete"]], "number"))
     if "came_back" in table.columns:
-        shares = ["" if np.isnan(x) else f"{x:.0%}" for x in table["came_back"]]
+        shares = ["" if np.isnan(x) else percent(x) for x in table["came_back"]]
         columns.append(Column("Came back", shares, "number"))
     return data_table(columns)
 

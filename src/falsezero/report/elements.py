@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from falsezero.data.rounding import probability
 from falsezero.explorer.policy import content_security_policy
 
 __all__ = [
@@ -57,17 +58,6 @@ def paragraphs(lines: Iterable[str]) -> str:
 def bullet_list(lines: Iterable[str]) -> str:
     """One bullet per line."""
     return "<ul>" + "".join(f"<li>{inline(line)}</li>" for line in lines) + "</ul>"
-
-
-def probability(value: float) -> str:
-    """A probability in two digits that never claims certainty.
-
-    >>> probability(0.874), probability(0.9993), probability(0.001), probability(0.0)
-    ('0.87', '0.99+', '<0.01', '<0.01')
-    """
-    if value > 0.99:
-        return "0.99+"
-    return "<0.01" if value < 0.01 else f"{value:.2f}"
 
 
 def data_table(columns: Sequence[Column], identifier: str = "") -> str:
