@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import shutil
+import sqlite3
 import subprocess
 import zipfile
 from pathlib import Path
@@ -176,3 +177,50 @@ def test_query_results() -> None:
     asked = finds.query("finds", "select site, genus from finds where n > 0")
     table = fz.as_table(asked, row="site", column="genus")
     assert table.select(rows=ROWS, columns=COLUMNS).equals(TABLE)
+
+
+def test_an_arrow_table_knows_the_index_of_pandas() -> None:
+    pa = pytest.importorskip("pyarrow")
+    assert fz.as_table(pa.Table.from_pandas(FRAME)).equals(TABLE)
+    model = fz.AspectBernoulli(2, random_state=0).fit(pa.Table.from_pandas(FRAME))
+    assert model.feature_names_in_.tolist() == COLUMNS
+
+
+def test_an_xarray_dataset() -> None:
+    xr = pytest.importorskip("xarray")
+    array = xr.DataArray(VALUES, {"site": ROWS, "genus": COLUMNS}, ("site", "genus"))
+    assert fz.as_table(xr.Dataset({"found": array, "age": ("site", range(4))})).equals(TABLE)
+    both = xr.Dataset({"found": array, "sold": 1 - array})
+    assert fz.as_table(both, layer="found").equals(TABLE)
+    with pytest.raises(fz.DataError, match="pass layer='found' or layer='sold'"):
+        fz.as_table(both)
+    with pytest.raises(fz.DataError, match="no two-dimensional variable, so it holds no table"):
+        fz.as_table(xr.Dataset({"age": ("site", range(4))}))
+
+
+def test_cursors_of_databases() -> None:
+    connection = sqlite3.connect(":memory:")
+    LONG[LONG["n"] == 1].to_sql("finds", connection, index=False)
+    found = fz.as_table(connection.execute("select * from finds"), row="site", column="genus")
+    assert found.select(ROWS, COLUMNS).equals(TABLE)
+    duckdb = pytest.importorskip("duckdb").connect()
+    duckdb.register("finds", FRAME.reset_index())
+    assert fz.as_table(duckdb.execute("select * from finds")).equals(TABLE)
+
+
+def test_lists_of_labels_and_counts() -> None:
+    lists = {row: [c for c in COLUMNS if FRAME.loc[row, c]] for row in ROWS}
+    assert fz.as_table(lists).select(ROWS, COLUMNS).equals(TABLE)
+    assert fz.as_table(list(lists.values())).to_numpy().sum() == VALUES.sum()
+    counts = fz.as_table([{"Sus": 3}, {"Felis": 1}], kind="count")
+    assert counts.to_pandas().to_dict("list") == {"Felis": [0.0, 1.0], "Sus": [3.0, 0.0]}
+    model = fz.AspectBernoulli(2, random_state=0).fit(list(lists.values()))
+    assert model.feature_names_in_.tolist() == sorted(COLUMNS)
+
+
+def test_results_go_into_frames_as_they_are() -> None:
+    found = fz.Tidy(row=ROWS, expected=[0.1, 0.2, 0.3, 0.4])
+    pl = pytest.importorskip("polars")
+    pytest.importorskip("pyarrow")
+    assert pl.DataFrame(found).to_dict(as_series=False)["row"] == ROWS
+    assert pd.DataFrame(found)["expected"].tolist() == [0.1, 0.2, 0.3, 0.4]

@@ -25,8 +25,8 @@ OBJECTS = [
     (
         {"a": 1},
         {},
-        "'dict' is not a type of table; give an array, a sparse matrix, a data frame, AnnData, a "
-        "graph or an xarray DataArray.",
+        "'dict' is not a type of table; give an array, a sparse matrix, a data frame, a list of "
+        "sets, AnnData, a graph or an xarray DataArray.",
     ),
     (np.empty((0, 3)), {}, "The table has no rows, so there is nothing to read."),
     (sp.csr_array((3, 0)), {}, "The table has no columns, so there is nothing to read."),

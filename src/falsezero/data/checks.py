@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from falsezero.data.errors import DataError, quote, suggest
 from falsezero.data.labels import as_labels
+from falsezero.data.levels import levels_of
 from falsezero.data.table import Table, canonical, cell_of
 from falsezero.data.values import binarized, is_unfit
 
@@ -85,7 +86,8 @@ kind='count' to keep counts.
         row, column = cell_of(matrix, entry)
         value = float(matrix.data[entry])
         raise DataError(_sentence(place(row, column), value, kind, raw.hint(row, column, value)))
-    return Table(matrix, rows, columns, name)
+    table = Table(matrix, rows, columns, name)
+    return table._with_levels(levels_of(raw.rows), levels_of(raw.columns))
 
 
 def _warn_of_measurements(matrix: Any, threshold: float, raw: Raw, names: NDArray[Any]) -> None:

@@ -9,6 +9,7 @@ import scipy.sparse as sp
 
 from falsezero.data.errors import DataError
 from falsezero.data.indices import check_indices
+from falsezero.data.objects import are_baskets, from_baskets, from_object
 from falsezero.data.table import Table
 from falsezero.data.values import filled
 
@@ -18,9 +19,10 @@ __all__ = ["opened"]
 def opened(X: Any) -> Any:
     """Convert a table that scikit-learn would misread; return anything else as it is.
 
-    Masked cells become NaN. AnnData, graphs, xarray arrays, frames of polars and pyarrow, and
-    frames of pandas with text or sparse columns become a `Table`, as `as_table` reads them; a first
-    column counts as labels only where it holds text. Indices of sparse matrices are checked.
+    Masked cells become NaN. Sets and lists of labels, AnnData, graphs, xarray arrays, frames of
+    polars and pyarrow, and frames of pandas with text or sparse columns become a `Table`, as
+    `as_table` reads them; a first column counts as labels only where it holds text. Indices of
+    sparse matrices are checked.
 
     >>> opened(np.ma.array([[1, 0]], mask=[[False, True]]))
     array([[ 1., nan]])
@@ -33,14 +35,16 @@ def opened(X: Any) -> Any:
         X = np.ma.stack([np.ma.asarray(row) for row in X])
     if isinstance(X, np.ma.MaskedArray):
         return filled(X)
+    if isinstance(X, (list, tuple, dict)) and are_baskets(X):
+        raw = from_baskets(X)
+        return Table(raw.values, raw.rows, raw.columns)
     if isinstance(X, (np.ndarray, list, tuple)):
         return X
     return _labelled(X)
 
 
 def _labelled(X: Any) -> Any:
-    from falsezero.data.frames import as_frame, is_text, wide_frame
-    from falsezero.data.objects import from_object
+    from falsezero.data.frames import as_frame, is_text, stored_index, wide_frame
 
     raw = from_object(X, rows=None, columns=None)
     if raw is None:
@@ -50,6 +54,7 @@ def _labelled(X: Any) -> Any:
         if frame is None:
             return X
         has_labels = len(frame.columns) > 0 and is_text(frame[frame.columns[0]])
+        has_labels = has_labels or stored_index(X) is not None
         try:
             raw = wide_frame(frame, None if has_labels else False)
         except DataError as problem:

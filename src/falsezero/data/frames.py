@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from importlib.util import find_spec
 from typing import Any
 
 import narwhals as nw
@@ -16,9 +17,10 @@ from falsezero.data.checks import Hints, Raw, only_ones_and_gaps
 from falsezero.data.errors import DataError, quote, suggest
 from falsezero.data.labels import are_row_numbers, ids_warning, may_be_ids, tidy_labels
 from falsezero.data.layout import Layout
+from falsezero.data.levels import levels_of
 from falsezero.data.pairs import Pairs, check_dropped, encode, no_label, pairs_to_raw
 
-__all__ = ["as_frame", "frame_to_raw", "is_text", "long_frame", "wide_frame"]
+__all__ = ["as_frame", "frame_to_raw", "is_text", "long_frame", "stored_index", "wide_frame"]
 
 _IN_MEMORY = "The frame"
 
@@ -36,15 +38,38 @@ def as_frame(obj: Any) -> nw.DataFrame[Any] | None:
         ) from None
     if isinstance(frame, nw.LazyFrame):
         return frame.collect()
-    return frame if isinstance(frame, nw.DataFrame) else None
+    if isinstance(frame, nw.DataFrame):
+        return frame
+    return _query_result(obj)
+
+
+def _query_result(cursor: Any) -> nw.DataFrame[Any] | None:
+    """What a query found, where this is the cursor of a database (or a connection of DuckDB)."""
+    described = getattr(cursor, "description", None)
+    if not described or not callable(getattr(cursor, "fetchall", None)):
+        return None
+    lines = cursor.fetchall()
+    columns = {str(field[0]): [line[at] for line in lines] for at, field in enumerate(described)}
+    backend: Any = next(each for each in ("pandas", "polars", "pyarrow") if find_spec(each))
+    return nw.from_dict(columns, backend=backend)
+
+
+def stored_index(frame: Any) -> str | None:
+    """The column of an Arrow table that pandas stored as index."""
+    metadata = getattr(getattr(frame, "schema", None), "pandas_metadata", None) or {}
+    named = [entry for entry in metadata.get("index_columns", []) if isinstance(entry, str)]
+    return named[0] if len(named) == 1 else None
 
 
 def wide_frame(frame: nw.DataFrame[Any], index: Any, source: str = _IN_MEMORY) -> Raw:
     """Read a frame with one column per attribute.
 
     The row labels are the column named by `index`; else a pandas index that is not the default
-    one; else the first column when it holds text or counts the rows; else the positions.
+    one, or that an Arrow table stores; else the first column when it holds text or counts the
+    rows; else the positions.
     """
+    if index is None:
+        index = stored_index(nw.to_native(frame))
     series = dict(zip(frame.columns, frame.iter_columns(), strict=True))
     rows = _pandas_index(frame)
     label_column = _label_column(series, index, rows is not None, source)
@@ -66,7 +91,17 @@ def wide_frame(frame: nw.DataFrame[Any], index: Any, source: str = _IN_MEMORY) -
         first = next(iter(series))
         return [], [f"index={quote(first)} if that column names the rows"] * may_name
 
-    return Raw(values, rows, list(series), source, hint=hint)
+    index_of_rows = nw.maybe_get_index(frame)
+    labels = index_of_rows if label_column is None and levels_of(index_of_rows) else rows
+    return Raw(values, labels, _column_labels(frame, list(series)), source, hint=hint)
+
+
+def _column_labels(frame: nw.DataFrame[Any], names: list[Any]) -> Any:
+    """Names of columns, as a MultiIndex where the frame has one."""
+    given: Any = getattr(nw.to_native(frame), "columns", None)
+    if levels_of(given) is None:
+        return names
+    return given[[name in names for name in given]]
 
 
 def long_frame(
@@ -205,7 +240,7 @@ def frame_to_raw(obj: Any, layout: Layout, source: str = _IN_MEMORY) -> Raw:
         if not hasattr(obj, "__array__"):
             raise DataError(
                 f"{type(obj).__name__!r} is not a type of table; give an array, a sparse matrix, "
-                "a data frame, AnnData, a graph or an xarray DataArray."
+                "a data frame, a list of sets, AnnData, a graph or an xarray DataArray."
             )
         return Raw(np.asarray(obj))
     if layout.is_long and layout.row is not None and layout.column is not None:

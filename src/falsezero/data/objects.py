@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
+from falsezero.data.cells import is_number
 from falsezero.data.checks import Raw
-from falsezero.data.errors import DataError, suggest
+from falsezero.data.errors import DataError, choices, suggest
 from falsezero.data.labels import tidy_labels
+from falsezero.data.levels import levels_of
 from falsezero.data.pairs import Pairs, encode, pairs_to_raw
 
 __all__ = ["are_baskets", "from_annotated", "from_baskets", "from_object"]
@@ -23,30 +26,50 @@ def from_object(
         return from_annotated(obj, layer)
     if all(hasattr(obj, name) for name in ("nodes", "adjacency", "is_directed")):
         return _graph(obj, value, rows, columns)
+    if all(hasattr(obj, name) for name in ("data_vars", "dims", "coords")):
+        return _data_array(_only_variable(obj, layer))
     if all(hasattr(obj, name) for name in ("dims", "coords", "values")):
         return _data_array(obj)
-    if getattr(getattr(obj, "index", None), "nlevels", 1) > 1 and getattr(obj, "ndim", 0) == 1:
+    if getattr(obj, "ndim", 0) == 1 and levels_of(getattr(obj, "index", None)):
         return _series(obj)
     return None
 
 
 def are_baskets(obj: Any) -> bool:
-    """Whether an object lists what each row has: sets in a list, or by label in a dict."""
+    """Whether an object lists what each row has, in a list or by label in a dict.
+
+    A row has a set or a list of column labels, or a dict (a Counter) of labels with their values.
+
+    >>> are_baskets([{"bread"}, {"milk"}]), are_baskets({"Ann": ["bread", "milk"], "Bo": []})
+    (True, True)
+    >>> are_baskets([["1", "0"], ["0", "1"]]), are_baskets([[1, 0], [0, 1]])
+    (False, False)
+    """
     listed = list(obj.values()) if isinstance(obj, dict) else obj
-    is_list = isinstance(listed, list | tuple) and len(listed) > 0
-    return is_list and all(isinstance(basket, set | frozenset) for basket in listed)
+    if not isinstance(listed, list | tuple) or not listed:
+        return False
+    if all(isinstance(basket, set | frozenset | dict) for basket in listed):
+        return True
+    if not all(isinstance(basket, set | frozenset | list | tuple) for basket in listed):
+        return False
+    if not isinstance(next(chain.from_iterable(listed), None), str):
+        return False
+    entries = list(chain.from_iterable(listed))
+    return all(isinstance(e, str) for e in entries) and not all(map(is_number, entries))
 
 
 def from_baskets(obj: Any) -> Raw:
-    """A table of ones from sets of column labels, one per row."""
+    """A table from what each row has: ones for sets and lists of labels, values for dicts."""
     rows = list(obj) if isinstance(obj, dict) else None
     baskets = list(obj.values()) if isinstance(obj, dict) else list(obj)
-    columns = sorted(set().union(*baskets), key=str)
+    held = [b if isinstance(b, dict) else dict.fromkeys(b, 1) for b in baskets]
+    columns = sorted(set().union(*held), key=str)
     column_of = {label: position for position, label in enumerate(columns)}
-    where = [(i, column_of[label]) for i, basket in enumerate(baskets) for label in basket]
+    where = [(i, column_of[label]) for i, basket in enumerate(held) for label in basket]
     at = np.array(where, dtype=np.intp).reshape(-1, 2).T
-    matrix: Any = sp.coo_array((np.ones(at.shape[1]), (at[0], at[1])), (len(baskets), len(columns)))
-    return Raw(matrix, rows, columns, "The list of sets")
+    values = np.array([value for basket in held for value in basket.values()], dtype=float)
+    matrix: Any = sp.coo_array((values, (at[0], at[1])), (len(baskets), len(columns)))
+    return Raw(matrix, rows, columns, "The list of rows")
 
 
 def _series(series: Any) -> Raw:
@@ -61,7 +84,9 @@ def _series(series: Any) -> Raw:
     def place(entry: int) -> str:
         return f"The series at position {entry}"
 
-    return pairs_to_raw(Pairs(row_codes, column_codes, values, *known, "The series", place))
+    raw = pairs_to_raw(Pairs(row_codes, column_codes, values, *known, "The series", place))
+    before = series.index.droplevel(-1).unique()
+    return raw if levels_of(before) is None else raw._replace(rows=before)
 
 
 def from_annotated(obj: Any, layer: str | None) -> Raw:
@@ -80,6 +105,20 @@ def from_annotated(obj: Any, layer: str | None) -> Raw:
         values = np.asarray(values[...])
     rows, columns = np.asarray(obj.obs_names), np.asarray(obj.var_names)
     return Raw(values, rows, columns, "The AnnData object")
+
+
+def _only_variable(dataset: Any, name: str | None) -> Any:
+    """The array of an xarray Dataset that has two dimensions, or the one that `layer` names."""
+    tables = [str(each) for each in dataset.data_vars if dataset[each].ndim == 2]
+    if name is not None and name not in tables:
+        remedy = suggest(name, tables, "its tables")
+        raise DataError(f"The Dataset has no two-dimensional variable {name!r}; {remedy}")
+    if name is None and len(tables) != 1:
+        if not tables:
+            raise DataError("The Dataset has no two-dimensional variable, so it holds no table.")
+        ways = choices("layer", tables)
+        raise DataError(f"The Dataset has {len(tables)} two-dimensional variables; pass {ways}.")
+    return dataset[name or tables[0]]
 
 
 def _data_array(obj: Any) -> Raw:

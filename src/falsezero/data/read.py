@@ -188,10 +188,11 @@ def as_table(
     """Make a `Table` of anything in memory that holds one.
 
     Known are NumPy arrays, scipy sparse arrays and matrices, frames of pandas, polars and pyarrow
-    (wide, or long with `row` and `column`), query results of DuckDB, a pandas Series by (row,
-    column), sets of column labels (in a list, or by row label in a dict), AnnData, networkx graphs,
-    two-dimensional xarray arrays and `Table` itself. NaN, NA and None mean *not observed*; what a
-    sparse matrix does not store is an observed zero.
+    (wide, or long with `row` and `column`), query results of DuckDB and cursors of other databases,
+    a pandas Series by (row, column), sets, lists or counts of column labels (in a list, or by row
+    label in a dict), AnnData, networkx graphs, two-dimensional xarray arrays and `Table` itself.
+    The levels of a MultiIndex are kept in `row_levels` and `column_levels` of the table. NaN, NA
+    and None mean *not observed*; what a sparse matrix does not store is an observed zero.
 
     The row labels of a wide frame are the column named by `index`; else a pandas index that is not
     the default one; else the first column when it holds text or counts the rows.
@@ -207,7 +208,7 @@ def as_table(
     row, column, value, surveyed, binarize, kind, index, duplicates
         As in `read`.
     layer : str, optional
-        The layer of an AnnData object to use instead of X.
+        The layer of an AnnData object to use instead of X, or the variable of an xarray Dataset.
     rows, columns : list of labels, optional
         Labels that replace those of the object; for a graph, the nodes to keep.
     name : str, optional
@@ -230,6 +231,11 @@ def as_table(
     if name is None and isinstance(obj, Table):
         name = obj.name
     table = to_table(raw, kind=kind, binarize=binarize, name=name)
+    if isinstance(obj, Table):
+        table = table._with_levels(
+            obj.row_levels if rows is None else table.row_levels,
+            obj.column_levels if columns is None else table.column_levels,
+        )
     return restrict_as_asked(table, surveyed, row, column, index)
 
 

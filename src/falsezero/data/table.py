@@ -14,10 +14,21 @@ from falsezero.data import show
 from falsezero.data.errors import DataError
 from falsezero.data.indices import check_indices
 from falsezero.data.labels import as_labels, find_label, pick
+from falsezero.data.levels import (
+    Levels,
+    joined,
+    levels_of,
+    mask_of,
+    multi_index,
+    own_name,
+    picked,
+)
 from falsezero.data.values import filled
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from falsezero.data.tidy import Tidy
 
 __all__ = ["Table"]
 
@@ -36,7 +47,8 @@ class Table:
         Dense (NaN or masked: not observed) or any scipy sparse array or matrix. It is copied into
         a canonical float64 `csr_array` without stored zeros.
     rows, columns : list of names, optional
-        Whole numbers or text, no duplicates; the positions when left out.
+        Whole numbers or text, no duplicates; the positions when left out. The levels of a pandas
+        MultiIndex are kept in `row_levels` and `column_levels`, and joined by " / " in the label.
     name : str, optional
         What the table is called in print, such as its file name.
 
@@ -60,6 +72,9 @@ class Table:
     rows: NDArray[Any]
     columns: NDArray[Any]
     name: str | None
+    row_levels: Levels | None
+    """Where row labels have several levels, the values of each by name, one per row."""
+    column_levels: Levels | None
 
     def __init__(
         self, values: Any, rows: Any = None, columns: Any = None, name: str | None = None
@@ -72,6 +87,14 @@ class Table:
         object.__setattr__(self, "rows", as_labels(rows, matrix.shape[0], "row"))
         object.__setattr__(self, "columns", as_labels(columns, matrix.shape[1], "column"))
         object.__setattr__(self, "name", name)
+        object.__setattr__(self, "row_levels", levels_of(rows))
+        object.__setattr__(self, "column_levels", levels_of(columns))
+
+    def _with_levels(self, rows: Levels | None, columns: Levels | None) -> Table:
+        """This new table, its labels described by these levels."""
+        object.__setattr__(self, "row_levels", rows)
+        object.__setattr__(self, "column_levels", columns)
+        return self
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -121,7 +144,8 @@ class Table:
 
     def transpose(self) -> Table:
         """Exchange rows and columns."""
-        return Table(self.values.T, self.columns, self.rows, self.name)
+        exchanged = Table(self.values.T, self.columns, self.rows, self.name)
+        return exchanged._with_levels(self.column_levels, self.row_levels)
 
     def row(self, label: Any) -> int:
         """Position of the row with this label.
@@ -143,7 +167,7 @@ did you mean 'Rudabanya'?
 
         Each argument is a label, a list of labels, a list of positions, a boolean mask, a slice of
         positions, or None for all. On an axis whose labels are whole numbers, whole numbers are
-        labels.
+        labels. Where labels have levels, a mapping picks by level: ``rows={"region": "Alps"}``.
 
         >>> import numpy as np
         >>> digits = Table(np.eye(3), columns=list("abc"))
@@ -151,6 +175,8 @@ did you mean 'Rudabanya'?
         array([[0., 1.],
                [1., 0.]])
         """
+        rows = mask_of(rows, self.row_levels, "row")
+        columns = mask_of(columns, self.column_levels, "column")
         picked_rows = pick(rows, self.rows, self._row_lookup, "row")
         picked_columns = pick(columns, self.columns, self._column_lookup, "column")
         values = self.values
@@ -158,7 +184,9 @@ did you mean 'Rudabanya'?
             values = values[picked_rows]
         if columns is not None:
             values = values[:, picked_columns]
-        return Table(values, self.rows[picked_rows], self.columns[picked_columns], self.name)
+        chosen = Table(values, self.rows[picked_rows], self.columns[picked_columns], self.name)
+        levels = picked(self.row_levels, picked_rows), picked(self.column_levels, picked_columns)
+        return chosen._with_levels(*levels)
 
     def __getitem__(self, wanted: Any) -> Any:
         """``table[rows]`` and ``table[rows, columns]`` as `select`; for two labels, the cell.
@@ -175,19 +203,38 @@ did you mean 'Rudabanya'?
 
     def with_values(self, values: Any) -> Table:
         """Keep labels and name, put other values of the same shape in."""
-        return Table(values, self.rows, self.columns, self.name)
+        other = Table(values, self.rows, self.columns, self.name)
+        return other._with_levels(self.row_levels, self.column_levels)
+
+    def add_levels(self, found: Tidy) -> Tidy:
+        """A list of cells, rows or columns of this table, with a column per level of their labels.
+
+        >>> import falsezero as fz, pandas as pd
+        >>> plots = pd.MultiIndex.from_tuples([("Alps", 7), ("Jura", 2)], names=["region", "plot"])
+        >>> table = Table([[1, 0], [0, 1]], plots, ["Sus", "Felis"])
+        >>> table.add_levels(fz.Tidy(row=["Jura / 2"], column=["Sus"], expected=[0.7]))
+        row       region  plot  column  expected
+        Jura / 2  Jura       2  Sus          0.7
+        """
+        with_rows = joined(found, "row", self.row_levels, self._row_lookup)
+        return joined(with_rows, "column", self.column_levels, self._column_lookup)
 
     def to_numpy(self) -> NDArray[np.float64]:
         """Dense float array; NaN marks cells that were not observed."""
         return np.asarray(self.values.toarray())
 
     def to_pandas(self) -> pd.DataFrame:
-        """Dense pandas frame with the labels as index and columns (needs pandas)."""
+        """Dense pandas frame with the labels, or their levels, as index and columns.
+
+        It needs pandas.
+        """
         try:
             import pandas as pd
         except ImportError:
             raise ImportError("Table.to_pandas needs pandas: pip install pandas.") from None
-        return pd.DataFrame(self.to_numpy(), index=self.rows, columns=self.columns)
+        index = multi_index(self.row_levels, self.rows)
+        columns = multi_index(self.column_levels, self.columns)
+        return pd.DataFrame(self.to_numpy(), index=index, columns=columns)
 
     def to_polars(self) -> Any:
         """Dense polars frame, the row labels in a first column `row` (needs polars)."""
@@ -200,12 +247,18 @@ did you mean 'Rudabanya'?
         return pl.DataFrame({"row": self.rows, **columns})
 
     def to_xarray(self) -> Any:
-        """Dense xarray DataArray with dimensions row and column (needs xarray)."""
+        """Dense xarray DataArray with dimensions row and column (needs xarray).
+
+        Levels of labels become coordinates along them.
+        """
         try:
             import xarray as xr
         except ImportError:
             raise ImportError("Table.to_xarray needs xarray: pip install xarray.") from None
-        labels = {"row": self.rows, "column": self.columns}
+        labels: dict[str, Any] = {"row": self.rows, "column": self.columns}
+        for axis, levels in (("row", self.row_levels), ("column", self.column_levels)):
+            for name, values in (levels or {}).items():
+                labels[own_name(name, axis, labels)] = (axis, values)
         return xr.DataArray(self.to_numpy(), labels, dims=("row", "column"), name=self.name)
 
     def equals(self, other: object) -> bool:

@@ -20,7 +20,7 @@ __all__ = ["Tidy"]
 class Tidy:
     """A small table of results: named columns of equal length, one row per finding.
 
-    ``pandas.DataFrame(tidy)`` and ``polars.DataFrame(dict(tidy))`` make data frames of it.
+    ``pandas.DataFrame(tidy)`` and ``polars.DataFrame(tidy)`` make data frames of it.
 
     >>> found = Tidy(row=["Rudabanya", "Sinap"], probability=[0.91, 0.4])
     >>> found
@@ -96,6 +96,16 @@ class Tidy:
         import polars as pl
 
         return pl.DataFrame(dict(self._columns))
+
+    def to_arrow(self) -> Any:
+        """As a table of pyarrow."""
+        import pyarrow as pa
+
+        return pa.table(dict(self._columns))
+
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+        """What lets polars, DuckDB and others take it as it is (needs pyarrow)."""
+        return self.to_arrow().__arrow_c_stream__(requested_schema)
 
     def to_csv(self, *, raw: bool = False) -> str:
         """As CSV text with a header line.

@@ -10,6 +10,8 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from falsezero.data.containers import opened
+from falsezero.data.labels import tidy_labels
+from falsezero.data.levels import levels_of
 from falsezero.data.shards import Shards
 from falsezero.data.table import Table, sorted_out
 from falsezero.data.values import binarized, check_dense, is_unfit
@@ -127,14 +129,19 @@ def labels_of(estimator: Any, X: Any) -> tuple[np.ndarray, np.ndarray]:
         n_rows, n_columns = X.shape if hasattr(X, "shape") else np.shape(X)
         # A list has an `index` too, which is a method.
         index = getattr(X, "index", None)
-        rows = np.arange(n_rows) if index is None or callable(index) else np.asarray(index)
+        rows = np.arange(n_rows) if index is None or callable(index) else _as_array(index)
         if rows.dtype.kind in "mM":
             # As numbers of nanoseconds nobody would find them again.
             rows = np.asarray(index, dtype=object)
         given = getattr(X, "columns", None)
         if given is None:
             given = getattr(estimator, "feature_names_in_", np.arange(n_columns))
-        columns = np.asarray(given)
+        columns = _as_array(given)
     if columns.dtype.kind in "iu":
         columns = getattr(estimator, "feature_names_in_", columns)
     return rows, columns
+
+
+def _as_array(labels: Any) -> np.ndarray:
+    """Labels as an array; those of several levels as text, as `Table` writes them."""
+    return tidy_labels(labels) if levels_of(labels) else np.asarray(labels)

@@ -51,16 +51,11 @@ def arrow_table(
 
 def without_columns(path: Path, table: Any, drop: Sequence[str]) -> tuple[Any, str | None]:
     """An Arrow table without some columns, and the column that pandas stored as index."""
-    index = load_whole(path, "Arrow", lambda: _stored_index(table))
+    from falsezero.data.frames import stored_index
+
+    index = load_whole(path, "Arrow", lambda: stored_index(table))
     check_dropped(str(path), drop, table.column_names, table.column_names, "column")
     return table.drop_columns(list(drop)), index
-
-
-def _stored_index(table: Any) -> str | None:
-    """The column that pandas stored as index, where it is one of the file's."""
-    metadata = table.schema.pandas_metadata or {}
-    named = [entry for entry in metadata.get("index_columns", []) if isinstance(entry, str)]
-    return named[0] if len(named) == 1 else None
 
 
 def _declared_bytes(file: Any) -> int:
