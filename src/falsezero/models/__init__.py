@@ -40,7 +40,10 @@ SCORERS = {
 REGISTRY = ChainMap(MODELS, SCORERS)
 """Everything that is fitted to one table on its own."""
 
-AVERAGES = {"stacked-average": "falsezero.models.average.average:StackedAverage"}
+AVERAGES = {
+    "stacked-average": "falsezero.models.average.average:StackedAverage",
+    "looks-average": "falsezero.models.convex.looks_average:LooksAverage",
+}
 """Models made of other models."""
 
 SAVED = ChainMap(MODELS, SCORERS, AVERAGES)

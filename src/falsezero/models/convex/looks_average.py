@@ -14,12 +14,14 @@ is corrected by the line a + b logit(present) under which the held-out looks are
 
 from __future__ import annotations
 
+from numbers import Integral, Real
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.optimize import minimize
 from scipy.special import expit, logit
 
+from falsezero.base._sklearn import Estimator, Interval, StrOptions, fit_context
 from falsezero.base.estimator import spawn_seeds
 from falsezero.data.errors import DataError
 from falsezero.data.looks import Looks, as_looks
@@ -82,7 +84,7 @@ def hold_out_last_look(looks: Looks, chosen: np.ndarray, rng: np.random.Generato
     return HeldOut(kept, rows, columns, hit)
 
 
-class LooksAverage:
+class LooksAverage(Estimator):
     """An average of `RepeatedLooks` over numbers of components, with and without row variables.
 
     Parameters
@@ -115,6 +117,16 @@ class LooksAverage:
     (80, 15)
     """
 
+    _parameter_constraints: dict[str, list[Any]] = {
+        "n_components": ["array-like"],
+        "false_alarms": ["boolean"],
+        "inference": [StrOptions({"vb", "gibbs"})],
+        "max_rows": [Interval(Integral, 1, None, closed="left")],
+        "tol": [Interval(Real, 0, None, closed="left")],
+        "random_state": ["random_state", np.random.Generator],
+        "n_jobs": [Integral, None],
+    }
+
     def __init__(
         self,
         n_components: Any = COMPONENTS,
@@ -134,6 +146,7 @@ class LooksAverage:
         self.random_state = random_state
         self.n_jobs = n_jobs
 
+    @fit_context(prefer_skip_nested_validation=True)
     def fit(self, looks: Any) -> LooksAverage:
         """Decide about row effects, learn the level from held-out looks, and fit all looks."""
         looks = as_looks(looks)
@@ -166,6 +179,7 @@ class LooksAverage:
             self._options = variational
             self.level_ = self._held_out_level(some, rng)
         self.models_ = self._fitted(looks)
+        self.n_features_in_ = looks.shape[2]
         return self
 
     def _model(self, size: int, row_effects: bool, **options: Any) -> RepeatedLooks:
@@ -232,6 +246,14 @@ class LooksAverage:
         """Mean detection rate of each column over the models."""
         rates = [model.detection_ for model in self.models_]
         return np.asarray(np.mean(rates, axis=0))
+
+    def _is_whole(self) -> bool:
+        """Whether what was loaded from a file fits together."""
+        agree = [
+            isinstance(model, RepeatedLooks) and model.n_features_in_ == self.n_features_in_
+            for model in self.models_
+        ]
+        return np.shape(self.level_) == (2,) and any(agree) and all(agree)
 
 
 def _mean_answers(models: list[RepeatedLooks], looks: Looks) -> tuple[np.ndarray, np.ndarray]:
