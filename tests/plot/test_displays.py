@@ -378,6 +378,6 @@ def test_weights_of_content_are_not_called_noise():
 def test_of_columns_as_frequent_the_distinctive_ones_come_first() -> None:
     components = np.array([[1.0, 0.999, 1.0, 0.2], [0.9, 0.1, 0.5, 0.8]])
     kinds = ["content", "content"]
-    display = fz.plot.ComponentBarsDisplay(components, list("abcd"), [0.5, 0.5], kinds)
+    display = fz.plot.ComponentBarsDisplay(components, list("abcd"), kinds, [0.5, 0.5])
     assert display._best_columns(0).tolist() == [1, 2, 0, 3]
     assert display._best_columns(1).tolist() == [0, 3, 2, 1]

@@ -20,6 +20,8 @@ __all__ = [
     "SURPRISING_ZERO",
     "Display",
     "grid_of",
+    "kind_note",
+    "label_cells",
     "literal",
     "outside",
     "palette",
@@ -75,6 +77,28 @@ def share_of(weights: np.ndarray, k: int) -> str:
     if abs(float(weights.sum()) - 1) < 1e-3:
         return f"weight {percent(weights[k])}"
     return f"mean weight {weights[k]:.2g}".replace("-", "\N{MINUS SIGN}")
+
+
+def kind_note(kind: Any, before: str = "\n") -> str:
+    """What a noise component makes, to be added to its number; nothing for content.
+
+    >>> kind_note("white", ", "), kind_note("content")
+    (', makes zeros only', '')
+    """
+    return "" if kind == "content" else f"{before}{KIND_WORD[str(kind)]}"
+
+
+def label_cells(panels: Any, rows: Any, columns: Any, max_labels: int) -> None:
+    """Name rows and columns of pictures side by side, where they are at most `max_labels`."""
+    for panel in panels:
+        panel.set(xticks=[], yticks=[])
+        if len(columns) <= max_labels:
+            names = [shorten(name, 16) for name in columns]
+            panel.set_xticks(np.arange(len(columns)), names, rotation=90, fontsize=7)
+    if len(rows) <= max_labels:
+        names = [shorten(name, 20) for name in rows]
+        panels[0].set_yticks(np.arange(len(rows)), names, fontsize=7)
+    panels[0].set_ylabel(f"{len(rows)} rows × {len(columns)} columns", fontsize=9)
 
 
 def shorten(label: Any, length: int = 24) -> str:

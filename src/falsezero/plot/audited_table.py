@@ -11,7 +11,14 @@ from scipy import sparse
 
 from falsezero.analysis.ordering import order_by_correspondence
 from falsezero.data.groups import row_groups
-from falsezero.plot._canvas import INK, SURPRISING_ONE, SURPRISING_ZERO, Display, shorten
+from falsezero.plot._canvas import (
+    INK,
+    SURPRISING_ONE,
+    SURPRISING_ZERO,
+    Display,
+    label_cells,
+    shorten,
+)
 
 if TYPE_CHECKING:
     from falsezero.audit import Audit
@@ -99,8 +106,7 @@ class AuditedTableDisplay(Display):
 
     def plot(self, ax: Any = None, max_labels: int = 50) -> AuditedTableDisplay:
         """Draw the two panels; labels where there are at most `max_labels`."""
-        n_rows, n_columns = self.recorded.shape
-        high = float(np.clip(0.16 * n_rows, 3.0, 7.0))
+        high = float(np.clip(0.16 * len(self.recorded), 3.0, 7.0))
         panels = self._begin_panels(ax, 1, 2, (9.6, high + 0.6))[0]
         panels[0].imshow(self._picture(), aspect="auto", interpolation="nearest")
         panels[0].set_title("as recorded; orange: surprising zeros, purple: ones", fontsize=10)
@@ -108,16 +114,8 @@ class AuditedTableDisplay(Display):
             self.expected, cmap=INK, vmin=0, vmax=1, aspect="auto", interpolation="nearest"
         )
         panels[1].set_title("expected, from white (0) to dark (1)", fontsize=10)
-        for panel in panels:
-            panel.set(xticks=[], yticks=[])
-            if n_columns <= max_labels:
-                names = [shorten(name, 16) for name in self.columns]
-                panel.set_xticks(np.arange(n_columns), names, rotation=90, fontsize=7)
-        if n_rows <= max_labels:
-            names = [shorten(name, 20) for name in self.rows]
-            panels[0].set_yticks(np.arange(n_rows), names, fontsize=7)
+        label_cells(panels, self.rows, self.columns, max_labels)
         self._separate(panels)
-        panels[0].set_ylabel(f"{n_rows} rows × {n_columns} columns", fontsize=9)
         return self
 
     def _separate(self, panels: Any) -> None:

@@ -6,24 +6,23 @@ from typing import Any
 
 import numpy as np
 
-from falsezero.data.validate import labels_of
-from falsezero.plot._canvas import KIND_COLOUR, KIND_WORD, Display, grid_of, share_of, shorten
-from falsezero.plot._kinds import kinds_of, meaning_of
+from falsezero.plot._canvas import KIND_COLOUR, grid_of, kind_note, share_of, shorten
+from falsezero.plot._components import ComponentsDisplay
 
 __all__ = ["ComponentBarsDisplay"]
 
 
-class ComponentBarsDisplay(Display):
+class ComponentBarsDisplay(ComponentsDisplay):
     """The columns that each component makes most often, strongest first, one panel per component.
 
     Parameters
     ----------
     components : array of shape (n_components, n_columns)
     columns : labels of the columns
-    weights : array of shape (n_components,)
-        Mean weight of each component.
     kinds : array of str
         "content", "white" or "black".
+    weights : array of shape (n_components,), optional
+        Mean weight of each component; equal by default.
     meaning : str
         What the numbers are.
     limits : (low, high)
@@ -38,31 +37,6 @@ class ComponentBarsDisplay(Display):
     >>> display.axes_.shape
     (1, 3)
     """
-
-    def __init__(
-        self,
-        components: Any,
-        columns: Any,
-        weights: Any,
-        kinds: Any,
-        meaning: str = "probability of a one",
-        limits: tuple[float, float] = (0.0, 1.0),
-    ):
-        self.components = np.asarray(components)
-        self.columns = np.asarray(columns)
-        self.weights = np.asarray(weights)
-        self.kinds = np.asarray(kinds)
-        self.meaning, self.limits = meaning, limits
-
-    @classmethod
-    def from_estimator(
-        cls, model: Any, table: Any, *, ax: Any = None, **options: Any
-    ) -> ComponentBarsDisplay:
-        """Draw a fitted model, with the column labels of its table."""
-        columns = labels_of(model, table)[1]
-        weights = model.row_weights_.mean(axis=0)
-        display = cls(model.components_, columns, weights, kinds_of(model), *meaning_of(model))
-        return display.plot(ax, **options)
 
     def _best_columns(self, k: int) -> np.ndarray:
         """The strongest columns first; of those as strong to a hundredth, the most distinctive.
@@ -90,7 +64,7 @@ class ComponentBarsDisplay(Display):
             panel.set_yticks(np.arange(n), names, fontsize=8)
             panel.set(xlim=self.limits, ylim=(n - 0.4, -0.6))
             panel.spines[["top", "right"]].set_visible(False)
-            word = "" if kind == "content" else f"\n{KIND_WORD[kind]}"
-            panel.set_title(f"component {k + 1}, {share_of(self.weights, k)}{word}", fontsize=9)
+            title = f"component {k + 1}, {share_of(self.weights, k)}{kind_note(kind)}"
+            panel.set_title(title, fontsize=9)
         self.figure_.supxlabel(self.meaning, fontsize=9)
         return self

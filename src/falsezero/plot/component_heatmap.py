@@ -6,14 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from falsezero.data.validate import labels_of
-from falsezero.plot._canvas import INK, KIND_WORD, Display, shorten
-from falsezero.plot._kinds import kinds_of, meaning_of
+from falsezero.plot._canvas import INK, kind_note, shorten
+from falsezero.plot._components import ComponentsDisplay
 
 __all__ = ["ComponentHeatmapDisplay"]
 
 
-class ComponentHeatmapDisplay(Display):
+class ComponentHeatmapDisplay(ComponentsDisplay):
     """Components as rows, columns of the table as columns, grouped by their strongest component.
 
     Parameters
@@ -22,6 +21,8 @@ class ComponentHeatmapDisplay(Display):
     columns : labels of the columns
     kinds : array of str
         "content", "white" or "black".
+    weights : array of shape (n_components,), optional
+        Mean weight of each component; equal by default. Not drawn.
     meaning : str
         What the numbers are.
     limits : (low, high)
@@ -36,28 +37,6 @@ class ComponentHeatmapDisplay(Display):
     >>> len(display.ax_.get_xticklabels())
     12
     """
-
-    def __init__(
-        self,
-        components: Any,
-        columns: Any,
-        kinds: Any,
-        meaning: str = "probability of a one",
-        limits: tuple[float, float] = (0.0, 1.0),
-    ):
-        self.components = np.asarray(components)
-        self.columns = np.asarray(columns)
-        self.kinds = np.asarray(kinds)
-        self.meaning, self.limits = meaning, limits
-
-    @classmethod
-    def from_estimator(
-        cls, model: Any, table: Any, *, ax: Any = None, **options: Any
-    ) -> ComponentHeatmapDisplay:
-        """Draw a fitted model, with the column labels of its table."""
-        columns = labels_of(model, table)[1]
-        display = cls(model.components_, columns, kinds_of(model), *meaning_of(model))
-        return display.plot(ax, **options)
 
     def plot(
         self, ax: Any = None, max_columns: int = 60, keep_order: bool = False
@@ -74,10 +53,7 @@ class ComponentHeatmapDisplay(Display):
         image = ax.imshow(self.components[:, shown], cmap=INK, vmin=low, vmax=high, aspect="auto")
         names = [shorten(name, 20) for name in self.columns[shown]]
         ax.set_xticks(np.arange(len(shown)), names, rotation=90, fontsize=7)
-        words = [
-            f"{k}" if kind == "content" else f"{k} ({KIND_WORD[str(kind)]})"
-            for k, kind in enumerate(self.kinds, start=1)
-        ]
+        words = [f"{k}{kind_note(kind, ', ')}" for k, kind in enumerate(self.kinds, start=1)]
         ax.set_yticks(np.arange(count), words, fontsize=8)
         ax.set_ylabel("component")
         self.figure_.colorbar(image, ax=ax, label=self.meaning, fraction=0.03, pad=0.01)

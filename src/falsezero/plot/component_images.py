@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from falsezero.plot._canvas import INK, KIND_COLOUR, KIND_WORD, Display, grid_of, share_of
+from falsezero.plot._canvas import INK, KIND_COLOUR, Display, grid_of, kind_note, share_of
 from falsezero.plot._images import check_image_shape
 from falsezero.plot._kinds import kinds_of, meaning_of
 
@@ -69,9 +69,8 @@ class ComponentImagesDisplay(Display):
             panel.imshow(image, cmap=INK, vmin=low, vmax=high, interpolation="nearest")
             panel.set(xticks=[], yticks=[])
             kind = str(self.kinds[k])
-            title = f"{k + 1}, {share_of(self.weights, k)}"
+            title = f"{k + 1}, {share_of(self.weights, k)}{kind_note(kind)}"
             if kind != "content":
-                title += f"\n{KIND_WORD[kind]}"
                 for spine in panel.spines.values():
                     spine.set(color=KIND_COLOUR[kind], linewidth=3)
             panel.set_title(title, fontsize=8)

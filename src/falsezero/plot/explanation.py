@@ -11,7 +11,7 @@ from falsezero.analysis.gaps import positions_of
 from falsezero.analysis.noise import check_convex
 from falsezero.data.blocks import UNOBSERVED, Block
 from falsezero.data.validate import labels_of
-from falsezero.plot._canvas import INK, KIND_COLOUR, KIND_WORD, Display, shorten
+from falsezero.plot._canvas import INK, KIND_COLOUR, Display, kind_note, shorten
 from falsezero.plot._kinds import kinds_of
 
 __all__ = ["ExplanationDisplay"]
@@ -106,8 +106,7 @@ class ExplanationDisplay(Display):
         panels[0, 0].set_axis_off()
         for column, k in zip(panels.T[1:], shown, strict=True):
             kind = str(self.kinds[k])
-            word = "" if kind == "content" else f"\n{KIND_WORD[kind]}"
-            column[0].set_title(f"{k + 1}{word}", fontsize=8, color=KIND_COLOUR[kind])
+            column[0].set_title(f"{k + 1}{kind_note(kind)}", fontsize=8, color=KIND_COLOUR[kind])
             self._draw(column[0], self.components[k], shape)
             for n in range(n_rows):
                 self._draw(column[n + 1], self.posterior[k, n], shape)

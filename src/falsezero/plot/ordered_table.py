@@ -16,7 +16,7 @@ from falsezero.plot._canvas import (
     SURPRISING_ONE,
     SURPRISING_ZERO,
     Display,
-    shorten,
+    label_cells,
 )
 from falsezero.plot._kinds import keep_of, kinds_of
 
@@ -99,14 +99,7 @@ class OrderedTableDisplay(Display):
             for at in self.row_breaks:
                 panel.axhline(at - 0.5, color=COLOURS[4], lw=0.7)
             panel.set_title(title, fontsize=10)
-            panel.set(xticks=[], yticks=[])
-            if n_columns <= max_labels:
-                names = [shorten(name, 16) for name in self.columns]
-                panel.set_xticks(np.arange(n_columns), names, rotation=90, fontsize=7)
-        if n_rows <= max_labels:
-            names = [shorten(name, 20) for name in self.rows]
-            panels[0].set_yticks(np.arange(n_rows), names, fontsize=7)
-        panels[0].set_ylabel(f"{n_rows} rows × {n_columns} columns", fontsize=9)
+        label_cells(panels, self.rows, self.columns, max_labels)
         panels[2].set_xlabel("orange: zeros that became ones\npurple: the reverse", fontsize=8)
         return self
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from falsezero.data.groups import row_groups
 from falsezero.data.validate import labels_of
-from falsezero.plot._canvas import KIND_COLOUR, KIND_WORD, Display, grid_of, literal, shorten
+from falsezero.plot._canvas import KIND_COLOUR, Display, grid_of, kind_note, literal, shorten
 from falsezero.plot._kinds import kinds_of
 
 __all__ = ["WeightsByGroupDisplay"]
@@ -78,8 +78,7 @@ class WeightsByGroupDisplay(Display):
         for k, panel in enumerate(panels.flat[:count]):
             kind = str(self.kinds[k])
             self._boxes(panel, k, KIND_COLOUR[kind])
-            word = "" if kind == "content" else f", {KIND_WORD[kind]}"
-            panel.set_title(f"component {k + 1}{word}", fontsize=9)
+            panel.set_title(f"component {k + 1}{kind_note(kind, ', ')}", fontsize=9)
             if k % across == 0:
                 panel.set_ylabel("weight")
         self.figure_.supxlabel(literal(self.covariate), fontsize=9)
