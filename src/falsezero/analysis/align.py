@@ -65,4 +65,5 @@ def match_components(reference: Any, found: Any, weights: Any = None) -> Match:
 
 def _unit(vectors: np.ndarray) -> np.ndarray:
     norm = np.linalg.norm(vectors, axis=1, keepdims=True)
-    return np.divide(vectors, norm, out=np.zeros_like(vectors), where=norm > 0)
+    unit: np.ndarray = np.divide(vectors, norm, out=np.zeros_like(vectors), where=norm > 0)
+    return unit

@@ -120,9 +120,9 @@ def cell_log_probability(
     """
     if binary:
         p = np.clip(expected, FLOOR, 1 - FLOOR)
-        return np.where(values > 0, np.log(p), np.log1p(-p))
+        return np.asarray(np.where(values > 0, np.log(p), np.log1p(-p)))
     mean = np.maximum(expected, FLOOR)
-    return values * np.log(mean) - mean - gammaln(values + 1)
+    return np.asarray(values * np.log(mean) - mean - gammaln(values + 1))
 
 
 def score_cells(model: Any, hidden: HiddenCells, binary: bool) -> tuple[np.ndarray, np.ndarray]:

@@ -67,7 +67,7 @@ def empirical_bayes(atoms: Any, table: Any) -> np.ndarray:
     values = _dense(table)
     ones, zeros = (values == 1).astype(float), (values == 0).astype(float)
     log_p = ones @ np.log(p).T + zeros @ np.log1p(-p).T
-    return logsumexp(log_p, axis=1) - np.log(len(p))
+    return np.asarray(logsumexp(log_p, axis=1) - np.log(len(p)))
 
 
 def cross_entropy(model: Any, table: Any, *, base: float = 2.0, per: str = "row") -> float:

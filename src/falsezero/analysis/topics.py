@@ -46,7 +46,8 @@ def _shares(model: Any, table: Any) -> np.ndarray:
         )
     total = weights.sum(axis=1, keepdims=True)
     equal = np.full_like(weights, 1 / weights.shape[1])
-    return np.divide(weights, total, out=equal, where=total > 0)
+    shares: np.ndarray = np.divide(weights, total, out=equal, where=total > 0)
+    return shares
 
 
 def observed_counts(model: Any, table: Any) -> sparse.csr_array:
@@ -162,7 +163,7 @@ def _log_bayes_factor(own: Any, n_own: Any, rest: Any, n_rest: Any) -> np.ndarra
 
     def log_likelihood(x: Any, n: Any) -> np.ndarray:
         rate = x / np.maximum(n, 1e-12)
-        return xlogy(x, rate) + xlogy(n - x, 1 - np.minimum(rate, 1))
+        return np.asarray(xlogy(x, rate) + xlogy(n - x, 1 - np.minimum(rate, 1)))
 
     gain = log_likelihood(own, n_own) + log_likelihood(rest, n_rest) - log_likelihood(both, n_both)
     gain = gain - 0.5 * np.log(max(float(n_both), 1.0))

@@ -55,7 +55,9 @@ class Block:
         parts = [part for part in (self.values, self.missing) if part is not None]
         dense = [part.nbytes for part in parts if isinstance(part, np.ndarray)]
         rest = [part for part in parts if not isinstance(part, np.ndarray)]
-        return sum(dense) + sum(p.data.nbytes + p.indices.nbytes + p.indptr.nbytes for p in rest)
+        return sum(dense) + sum(
+            int(p.data.nbytes + p.indices.nbytes + p.indptr.nbytes) for p in rest
+        )
 
     @property
     def arrays(self) -> list[np.ndarray]:
@@ -72,7 +74,7 @@ class Block:
     @property
     def shape(self) -> tuple[int, int]:
         """Rows and columns of the block."""
-        return self.values.shape  # type: ignore[return-value]
+        return self.values.shape
 
     @property
     def rows(self) -> slice:
@@ -182,7 +184,7 @@ class Blocks(Sequence[Block]):
     def __len__(self) -> int:
         return len(self._blocks)
 
-    def __getitem__(self, index):  # type: ignore[override]
+    def __getitem__(self, index: Any) -> Any:
         return self._blocks[index]
 
     def __iter__(self) -> Iterator[Block]:

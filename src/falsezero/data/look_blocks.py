@@ -60,11 +60,11 @@ class LookBlock:
     def cells(self, by_pattern: np.ndarray) -> np.ndarray:
         """Something known of each pattern and column, for every cell."""
         if self.codes.shape[1] == 1 and self.n_columns > 1:
-            return by_pattern[self.codes[:, 0]]
+            return np.asarray(by_pattern[self.codes[:, 0]])
         wide = np.broadcast_to(
             by_pattern, (by_pattern.shape[0], self.n_columns, *by_pattern.shape[2:])
         )
-        return wide[self.codes, np.arange(self.n_columns)]
+        return np.asarray(wide[self.codes, np.arange(self.n_columns)])
 
     @cached_property
     def is_observed(self) -> np.ndarray:
@@ -79,7 +79,7 @@ class LookBlock:
     @cached_property
     def observed(self) -> np.ndarray:
         """How many cells of each row were looked at."""
-        return self.is_observed.sum(axis=1).astype(float)
+        return np.asarray(self.is_observed.sum(axis=1), dtype=float)
 
     @property
     def missing(self) -> np.ndarray | None:

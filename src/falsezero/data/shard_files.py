@@ -93,7 +93,7 @@ def _array_shape(file: str) -> tuple[int, ...]:
         mode: Any = "r" if isinstance(stream, str) else None
         found = np.load(stream, mmap_mode=mode, allow_pickle=False)
         if isinstance(found, np.ndarray):
-            return found.shape
+            return tuple(found.shape)
         with found:
             return tuple(found["shape"].tolist()) if "shape" in found else ()
 

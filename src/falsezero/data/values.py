@@ -68,12 +68,12 @@ def is_unfit(data: NDArray[Any], kind: str) -> NDArray[np.bool_]:
     """
     infinite = np.isinf(data)
     if kind == "binary":
-        return infinite | ~((data == 0) | (data == 1) | np.isnan(data))
+        return np.asarray(infinite | ~((data == 0) | (data == 1) | np.isnan(data)))
     if kind == "weight":
-        return infinite | (data < 0)
+        return np.asarray(infinite | (data < 0))
     if kind == "count":
-        return infinite | (data < 0) | (np.floor(data) != data) & ~np.isnan(data)
-    return infinite
+        return np.asarray(infinite | (data < 0) | (np.floor(data) != data) & ~np.isnan(data))
+    return np.asarray(infinite)
 
 
 def filled(masked: np.ma.MaskedArray) -> NDArray[Any]:

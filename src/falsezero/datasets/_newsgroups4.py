@@ -85,7 +85,7 @@ def _information_gain(present: Any, groups: NDArray[Any]) -> NDArray[np.float64]
     def weighted_entropy(counts: NDArray[np.float64]) -> NDArray[np.float64]:
         total = counts.sum(axis=-1, keepdims=True)
         share = np.divide(counts, total, out=np.ones_like(counts), where=counts > 0)
-        return -(counts * np.log(share)).sum(axis=-1) / n
+        return np.asarray(-(counts * np.log(share)).sum(axis=-1) / n)
 
     conditional = weighted_entropy(with_word) + weighted_entropy(sizes - with_word)
     return weighted_entropy(sizes) - conditional

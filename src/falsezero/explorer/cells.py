@@ -47,11 +47,16 @@ def _expected(weights: tuple[np.ndarray, Any], components: tuple[np.ndarray, Any
     in one way only; the page must come to the very same numbers.
     """
     by_row = _whole(*weights)
-    return by_row.T @ _whole(*components) / np.maximum(np.abs(by_row).sum(axis=0), 1)[:, None]
+    total = np.maximum(np.abs(by_row).sum(axis=0), 1)[:, None]
+    expected: np.ndarray = by_row.T @ _whole(*components) / total
+    return expected
 
 
 def _whole(codes: np.ndarray, how: dict[str, Any]) -> np.ndarray:
     """Codes as whole numbers in proportion, roughly, to what they stand for."""
+    whole: np.ndarray
     if how["shift"]:
-        return 2.0 * codes - how["levels"]
-    return np.floor(255.0 * codes / how["levels"]) ** how["power"]
+        whole = 2.0 * codes - how["levels"]
+    else:
+        whole = np.floor(255.0 * codes / how["levels"]) ** how["power"]
+    return whole

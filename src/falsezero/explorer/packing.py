@@ -61,7 +61,8 @@ def quantise(values: np.ndarray, levels: int, power: int = 1) -> tuple[np.ndarra
 
 def dequantise(codes: np.ndarray, how: dict[str, Any]) -> np.ndarray:
     """The numbers that the page reads in the codes of `quantise`."""
-    return how["range"] * (codes / how["levels"] - how["shift"]) ** how["power"]
+    numbers: np.ndarray = how["range"] * (codes / how["levels"] - how["shift"]) ** how["power"]
+    return numbers
 
 
 def gaps_of(cells: np.ndarray) -> np.ndarray:

@@ -20,7 +20,8 @@ _AT_A_TIME = 1_000_000
 
 def rates_of(codes: np.ndarray) -> np.ndarray:
     """Share of ones among the observed cells of each column."""
-    return (codes == 1).sum(axis=0) / np.maximum((codes != UNOBSERVED).sum(axis=0), 1)
+    rates: np.ndarray = (codes == 1).sum(axis=0) / np.maximum((codes != UNOBSERVED).sum(axis=0), 1)
+    return rates
 
 
 def surprising_cells(model: Any, parts: list[Any], keep: np.ndarray) -> np.ndarray:
@@ -79,4 +80,5 @@ def _page_expected(
     shares = weights / np.where(total > 0, total, 1.0) + trace[:, None]
     kept = shares * keep[:, None]
     mass = kept.sum(axis=0)[:, None]
-    return np.clip((kept.T @ components) / np.where(mass > 0, mass, 1.0), 0.0, 1.0)
+    expected: np.ndarray = (kept.T @ components) / np.where(mass > 0, mass, 1.0)
+    return expected.clip(0.0, 1.0)

@@ -265,7 +265,7 @@ def sampled_products(indptr, indices, weights, columns, out):
             out[entry] = dot(w, columns[indices[entry]])
 
 
-def ranked_columns(components):
+def ranked_columns(components: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Columns of each component in descending order, and their values in that order.
 
     A last list has all columns by the largest of their components.

@@ -149,8 +149,9 @@ class Display:
             raise ValueError("ax= must be one of plt.subplots(), which can be cut into panels.")
         host.set_axis_off()
         grid = place.subgridspec(n_rows, n_columns, **options)
-        self.axes_ = grid.subplots(squeeze=False)
-        return self.axes_
+        panels: np.ndarray = grid.subplots(squeeze=False)
+        self.axes_ = panels
+        return panels
 
     def plot(self, ax: Any = None) -> Any:
         """Draw on `ax`, or on a figure of its own; returns self."""

@@ -47,10 +47,12 @@ class ComponentImagesDisplay(Display):
 
     @classmethod
     def from_estimator(
-        cls, model: Any, image_shape: tuple[int, int], *, ax: Any = None, **options: Any
+        cls, model: Any, image_shape: tuple[int, int] | None, *, ax: Any = None, **options: Any
     ) -> ComponentImagesDisplay:
         """Draw a fitted model; `image_shape` is (height, width), as data sets give it."""
         components = model.components_
+        if image_shape is None:
+            raise ValueError("Components are drawn as images with image_shape=(height, width).")
         check_image_shape(image_shape, components.shape[1])
         images = components.reshape(-1, *image_shape)
         weights, limits = model.row_weights_.mean(axis=0), meaning_of(model)[1]

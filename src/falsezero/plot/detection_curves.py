@@ -44,7 +44,7 @@ class DetectionCurvesDisplay(Display):
     @property
     def hardest(self) -> str:
         """The column that is seen least easily."""
-        return self.names[self.order[0]]
+        return str(self.names[self.order[0]])
 
     def plot(self, ax: Any = None) -> DetectionCurvesDisplay:
         """Draw one curve per column, the hardest and the easiest with their names."""

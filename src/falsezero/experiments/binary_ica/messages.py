@@ -119,12 +119,12 @@ def _decomposition(report: Report, model: Any, table: Table, target: np.ndarray)
     corner = 2 * np.pi * np.arange(content.shape[1]) / content.shape[1]
     x, y = content @ np.cos(corner), content @ np.sin(corner)
     dots = {str(name): (x[target == name], y[target == name]) for name in np.unique(target)}
-    display = CurvesDisplay(dots, "first coordinate", "second coordinate").plot(dots=list(dots))
+    curves = CurvesDisplay(dots, "first coordinate", "second coordinate").plot(dots=list(dots))
     caption = (
         "Figure 16, right: weights without the blank component, the others at the corners of a "
         "polygon (the paper's plot has three dimensions)."
     )
-    report.figure(display, caption, "Figure 16")
+    report.figure(curves, caption, "Figure 16")
 
 
 def _correlation(report: Report, runs: Runs) -> None:

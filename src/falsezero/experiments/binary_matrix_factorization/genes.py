@@ -67,8 +67,9 @@ def _picture(report: Report, table: np.ndarray, model: Any) -> None:
     display = MatricesDisplay(panels, "genes", "patients", limits)
     caption = "Figure 5: table and reconstruction, ordered; the strongest pairs of features framed."
     report.figure(display.plot(regions=_regions(u, v, w)), caption, "Figure 5")
-    display = FeatureMatricesDisplay(u, w, v).plot()
-    report.figure(display, "Figure 5: U, W and V of a draw.", "Figure 5")
+    report.figure(
+        FeatureMatricesDisplay(u, w, v).plot(), "Figure 5: U, W and V of a draw.", "Figure 5"
+    )
 
 
 def _regions(
