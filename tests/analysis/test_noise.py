@@ -108,7 +108,7 @@ def test_models_without_phantoms_say_so():
 def test_only_probabilities_are_denoised():
     X = np.eye(6)
     model = fz.PLSA(2, random_state=0).fit(X)
-    with pytest.raises(TypeError, match="PLSA does not tell the probability of a one"):
+    with pytest.raises(TypeError, match="PLSA gives no probability of a one"):
         fz.denoise(model, X, keep=[1, 0])
 
 
