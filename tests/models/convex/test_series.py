@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from scipy import sparse
+from tests.reference import series as reference
 
 import falsezero as fz
 from falsezero.backends import map_blocks
@@ -87,3 +88,61 @@ def test_a_sparse_bound_reports_its_error(inference):
     model.fit(table)
     assert 0 < model.evidence_error_ < 1e-4 * abs(exact)
     assert abs(model.evidence_ - exact) <= model.evidence_error_
+
+
+@pytest.mark.parametrize("missing", [0.0, 0.1])
+@pytest.mark.parametrize(
+    ("products", "order", "goal", "coldest", "visits", "limits"),
+    [
+        (60_000, 4, 1e-7, 0.01, 4.0, 1),
+        (60_000, 4, 1e-7, 0.0375, 50.0, 2),
+        (60_000, 4, 1e-3, 0.01, 50.0, 1),
+        (60, 3, 1e-7, 0.01, 50.0, 3),
+        (10, 2, 1e-7, 0.01, 50.0, 4),
+        (10, 2, 1e-7, 0.01, 0.5, 1),
+    ],
+)
+def test_value_and_error_are_those_of_a_sum_over_cells(
+    missing, products, order, goal, coldest, visits, limits, monkeypatch
+):
+    monkeypatch.setattr(series, "_GRAM_PRODUCTS", products)
+    monkeypatch.setattr(series, "GOAL", goal)
+    monkeypatch.setattr(series, "_COLDEST", coldest)
+    monkeypatch.setattr(series, "_MOST_VISITS", visits)
+    for seed in range(3):
+        x, weights, gaps = case(seed, missing=missing)
+        # Weights of rows need not add up to one, nor need the ones be the gaps.
+        weights, ones = 0.9 * weights, 0.5 + 0.5 * gaps
+        for own in (gaps, ones):
+            settings = (goal, coldest, visits)
+            slow = reference.log_likelihood(x, weights, own, gaps, order, 0.15, settings)
+            blocks = Blocks.cut(sparse.csr_array(x), block_rows=50)
+            parts = [RowWeights(weights[block.rows]) for block in blocks]
+            found = series_log_likelihood(blocks, parts, own, gaps, map_blocks)
+            np.testing.assert_allclose(found.value, slow[-1][0], rtol=1e-12)
+            np.testing.assert_allclose(found.error, slow[-1][1], rtol=1e-6)
+            assert len(slow) == limits
+
+
+@pytest.mark.parametrize(("k", "order"), [(21, 4), (22, 3), (48, 3), (49, 2)])
+def test_gram_matrices_grow_with_what_they_cost(k, order):
+    assert series._highest_power(k) == order
+
+
+def test_the_rest_of_nothing_is_nothing():
+    found = series._with_bounds(np.zeros(3), -5.0, 0.15, 1e-9)
+    assert found == (-5.0, 1e-9)
+    # Where powers fall slowly, the next one is at most `hot` times the last.
+    found = series._with_bounds(np.array([1.0, 1e-3, 1e-2]), 0.0, 0.1, 0.0)
+    low, high = 0.1 * 1e-2 / 4, 0.1 * 1e-2 / (4 * 0.9)
+    assert found.error == pytest.approx((high - low) / 2)
+    assert found.value == pytest.approx(-(1 + 1e-3 / 2 + 1e-2 / 3) - (low + high) / 2)
+
+
+def test_gram_matrices_are_summed_a_few_rows_at_a_time(monkeypatch):
+    _, weights, _ = case(3)
+    whole = series._grams(weights, 4)
+    monkeypatch.setattr(series, "_AT_A_TIME", 50)
+    for part, expected in zip(series._grams(weights, 4), whole, strict=True):
+        np.testing.assert_allclose(part, expected, rtol=1e-12)
+    assert [part.shape for part in series._grams(weights[:0], 3)] == [(4,), (4, 4), (10, 4)]
