@@ -132,6 +132,8 @@ def test_gram_matrices_grow_with_what_they_cost(k, order):
 def test_the_rest_of_nothing_is_nothing():
     found = series._with_bounds(np.zeros(3), -5.0, 0.15, 1e-9)
     assert found == (-5.0, 1e-9)
+    found = series._with_bounds(np.array([1.0, 0.0, 1e-2]), 0.0, 0.1, 0.0)
+    assert found.error == pytest.approx(0.1 * 1e-2 / (4 * 0.9) / 2), "no bound from below"
     # Where powers fall slowly, the next one is at most `hot` times the last.
     found = series._with_bounds(np.array([1.0, 1e-3, 1e-2]), 0.0, 0.1, 0.0)
     low, high = 0.1 * 1e-2 / 4, 0.1 * 1e-2 / (4 * 0.9)
@@ -146,3 +148,15 @@ def test_gram_matrices_are_summed_a_few_rows_at_a_time(monkeypatch):
     for part, expected in zip(series._grams(weights, 4), whole, strict=True):
         np.testing.assert_allclose(part, expected, rtol=1e-12)
     assert [part.shape for part in series._grams(weights[:0], 3)] == [(4,), (4, 4), (10, 4)]
+
+
+def test_what_is_left_of_tiny_probabilities_is_rounding():
+    x, weights, gaps = case(0)
+    gaps = 1e-7 * gaps
+    found = by_series(x, weights, gaps)
+    slow = reference.log_likelihood(x, weights, gaps, gaps, 4, 0.15, (1e-7, 0.01, 4.0))
+    assert found.error == pytest.approx(slow[-1][1], rel=1e-6)
+    p = weights @ gaps
+    assert found.error == pytest.approx(
+        64 * 2**-52 * (p.sum() + (p**2).sum() + abs(np.log(p[x == 1]).sum())), rel=1e-6
+    )
