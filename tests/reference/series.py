@@ -6,7 +6,7 @@ ROUNDING = 64 * np.finfo(float).eps
 
 
 def log_likelihood(x, weights, ones, gaps, order, hot, settings):
-    """Value and error after every limit that is tried, the last one being the answer.
+    """Value, error and wanted visits after every limit that is tried; the last is the answer.
 
     `settings` are the relative error that is good enough, the lowest limit, and how many hot zeros
     may be visited for each one and row of the table.
@@ -26,11 +26,12 @@ def log_likelihood(x, weights, ones, gaps, order, hot, settings):
         high = hot * last / (above * (1 - hot))
         rounding = ROUNDING * (sum((p**j).sum() for j in range(1, order + 1)) + abs(logs))
         value, error = logs - series - (low + high) / 2, (high - low) / 2 + rounding
-        found.append((value, error))
         colder = hot / 2
         most = min(power[j - 1] / colder**j for j in range(1, order + 1))
+        visits = np.count_nonzero(is_hot) + most
+        found.append((value, error, visits / (np.count_nonzero(is_one) + len(x))))
         if error <= goal * abs(value) or colder < coldest:
             return found
-        if np.count_nonzero(is_hot) + most > allowance:
+        if visits > allowance:
             return found
         hot = colder

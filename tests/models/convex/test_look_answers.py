@@ -201,8 +201,9 @@ def test_known_detection_is_one_rate_or_one_for_each_column():
         assert not hasattr(model, "false_alarm_")
         again = model.again(looks).to_numpy()
         np.testing.assert_allclose(again, model.present(looks).to_numpy() * model.detection_)
-    with pytest.raises(DataError, match=r"one rate in \(0, 1\]"):
-        fz.RepeatedLooks(2, detection=[0.2, 0.5, 0.0]).fit(looks)
+    for wrong in ([0.2, 0.5, 0.0], [0.2, 0.5, 1.01], [0.5, 0.5]):
+        with pytest.raises(DataError, match=r"one rate in \(0, 1\]"):
+            fz.RepeatedLooks(2, detection=wrong).fit(looks)
 
 
 # -- what a model takes in ------------------------------------------------------------------------

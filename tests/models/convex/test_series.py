@@ -124,6 +124,25 @@ def test_value_and_error_are_those_of_a_sum_over_cells(
             assert len(slow) == limits
 
 
+@pytest.mark.parametrize(("factor", "limits"), [(1.001, 2), (0.999, 1)])
+def test_as_many_hot_zeros_are_visited_as_ones_and_rows_allow(factor, limits, monkeypatch):
+    x, weights, gaps = case(0)
+    slow = reference.log_likelihood(x, weights, gaps, gaps, 4, 0.15, (1e-7, 0.06, np.inf))
+    assert len(slow) == 2
+    monkeypatch.setattr(series, "_COLDEST", 0.06)
+    monkeypatch.setattr(series, "_MOST_VISITS", factor * slow[0][2])
+    assert by_series(x, weights, gaps).value == pytest.approx(slow[limits - 1][0], rel=1e-12)
+
+
+def test_the_coldest_limit_is_tried(monkeypatch):
+    x, weights, gaps = case(0)
+    monkeypatch.setattr(series, "_COLDEST", 0.15 / 2)
+    monkeypatch.setattr(series, "_MOST_VISITS", 50.0)
+    slow = reference.log_likelihood(x, weights, gaps, gaps, 4, 0.15, (1e-7, 0.15 / 2, 50.0))
+    assert len(slow) == 2
+    assert by_series(x, weights, gaps).value == pytest.approx(slow[-1][0], rel=1e-12)
+
+
 @pytest.mark.parametrize(("k", "order"), [(21, 4), (22, 3), (48, 3), (49, 2)])
 def test_gram_matrices_grow_with_what_they_cost(k, order):
     assert series._highest_power(k) == order

@@ -21,6 +21,7 @@ from falsezero.models.convex.family import (
     uniform_rows,
     within,
 )
+from falsezero.models.convex.hot import find_hot
 from falsezero.models.convex.series import _grams, _highest_power, _with_bounds
 from falsezero.models.convex.sparse import SparseSteps
 from falsezero.models.convex.variational_sparse import SparseBayes, _over_plain_zeros
@@ -60,6 +61,23 @@ def test_the_sparse_objective_takes_plain_zeros_in_second_order():
         _, found = steps.local_step(blocks[0], new._replace(clock=clock), state, None)
         rebased.append(found.rebased)
     assert rebased == [1, 1, 0, 1, 0, 0, 0, 1, 0]
+
+
+@pytest.mark.parametrize("missing", [False, True])
+def test_hot_zeros_are_all_zeros_above_the_limit(missing):
+    rng = np.random.default_rng(0)
+    table = (rng.random((30, 9)) < 0.2).astype(float)
+    if missing:
+        table[rng.random(table.shape) < 0.2] = np.nan
+    w, a = rng.dirichlet(np.ones(3), size=30), rng.uniform(0, 0.9, (3, 9))
+    [block] = Blocks.cut(sparse.csr_array(table))
+    found = find_hot(block, w, a)
+    expected = [
+        np.flatnonzero((row == 0) & (p > 0.15)) for row, p in zip(table, w @ a, strict=True)
+    ]
+    assert len(expected[0]) > 0, "the first row has some"
+    np.testing.assert_array_equal(np.diff(found["hot_start"]), [len(each) for each in expected])
+    np.testing.assert_array_equal(found["hot_columns"], np.concatenate(expected))
 
 
 def test_counts_of_a_batch_without_visiting_plain_zeros():
@@ -191,6 +209,8 @@ def test_rows_are_renewed_where_something_was_observed():
     drawn = renewed_rows(block, w, stat, share=0.5)
     np.testing.assert_allclose(drawn[3], [0.5, 0.5])
     np.testing.assert_allclose(drawn[0], (2 * w[0] + 0.5) / 3)
+    [single] = blocks_of([[np.nan, 1, np.nan, np.nan]])
+    np.testing.assert_allclose(renewed_rows(single, w[:1], np.array([[1.0, 0.0]])), [[1, 0]])
 
 
 def test_which_container_a_table_is_kept_in():

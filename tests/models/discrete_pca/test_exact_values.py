@@ -22,7 +22,12 @@ from falsezero.models.discrete_pca.family import (
 from falsezero.models.discrete_pca.lengths import TokenPrior, has_one_rate, log_length
 from falsezero.models.discrete_pca.posterior import Posterior
 from falsezero.models.discrete_pca.row_likelihood import log_given, row_constants
-from falsezero.models.discrete_pca.settings import check_counts, default_alpha, per_component
+from falsezero.models.discrete_pca.settings import (
+    check_counts,
+    default_alpha,
+    learned_priors,
+    per_component,
+)
 
 COUNTS = sparse.csr_array(np.array([[2.0, 0, 1, 3], [0, 4, 0, 0]]))
 
@@ -48,6 +53,36 @@ def test_families_know_their_groups():
     alone = read_family("gamma-poisson", None, 4)
     np.testing.assert_allclose(alone.group_sums(table), [[16, 20]])
     assert alone.lengths(COUNTS).tolist() == [0, 0]
+
+
+def test_groups_may_be_named_by_column():
+    groups = {"x": "b", "y": "a", "z": "b"}
+    named = read_family("dirichlet-multinomial", groups, 3, names=["x", "y", "z"])
+    assert named.groups.tolist() == [1, 0, 1]
+    numbered = read_family("dirichlet-multinomial", {2: "a", 0: "b", 1: "b"}, 3)
+    assert numbered.groups.tolist() == [1, 1, 0]
+    with pytest.raises(ValueError, match="nothing about the column 'w'"):
+        read_family("dirichlet-multinomial", groups, 3, names=["x", "w", "z"])
+    with pytest.raises(ValueError, match=r"one group per column \(4\)"):
+        read_family("dirichlet-multinomial", ["a", "b"], 4)
+
+
+@pytest.mark.parametrize(
+    ("beta", "learn_alpha", "learn_beta", "expected"),
+    [
+        (None, False, None, (False, True)),
+        (2.0, True, None, (True, False)),
+        (2.0, False, True, (False, True)),
+        (None, True, False, (True, False)),
+    ],
+)
+def test_rates_are_learnt_unless_they_are_given(beta, learn_alpha, learn_beta, expected):
+    gamma, plain = family_of("gamma-poisson"), family_of("dirichlet")
+    options = {"beta": beta, "learn_alpha": learn_alpha, "learn_beta": learn_beta}
+    model = DiscretePCA(2, inference="mean_field", **options)
+    assert learned_priors(model, gamma) == expected
+    assert learned_priors(model, plain) == (expected[0], False), "a Dirichlet has no rate"
+    assert learned_priors(DiscretePCA(2, inference="em"), gamma) == (False, False)
 
 
 def test_constants_by_row_add_up_to_that_of_the_table():
@@ -128,6 +163,18 @@ def test_default_priors():
     hyper = model._priors(model._family(2), blocks)
     np.testing.assert_allclose(hyper.beta, 2.0 / 4.0)
     assert DiscretePCA.from_components(np.eye(2)).alpha_.tolist() == [0.1, 0.1]
+
+
+@pytest.mark.parametrize(("n_rows", "sizes"), [(4, [4]), (9, [5, 4]), (40, [5] * 8)])
+def test_blocks_are_as_large_as_theta_and_at_most_eight(n_rows, sizes):
+    table = np.ones((n_rows, 5))
+    model = DiscretePCA(2, inference="mean_field")
+    assert [block.shape[0] for block in model._blocks(table, reset=True)] == sizes
+    whole = DiscretePCA(2, inference="collapsed_gibbs")
+    assert len(whole._blocks(table, reset=True)) == 1
+    assert len(whole._blocks(table, reset=False)) == len(sizes)
+    rows = DiscretePCA(2, inference="collapsed_gibbs", collapse="weights")
+    assert len(rows._blocks(table, reset=True)) == len(sizes)
 
 
 def test_counts_beyond_what_samplers_hold_are_refused():

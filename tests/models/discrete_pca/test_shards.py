@@ -57,10 +57,9 @@ def test_rows_unlike_each_other_are_chosen(n_rows, k):
     for _ in range(k):
         chosen.append(rng.choice(few, p=unlike / unlike.sum()))
         for i in range(few):
-            a, b = counts[drawn[i]], counts[drawn[chosen[-1]]]
-            cosine = (np.sqrt(a) @ np.sqrt(b)) / np.sqrt(
-                tokens[drawn[i]] * tokens[drawn[chosen[-1]]]
-            )
+            n, m = drawn[i], drawn[chosen[-1]]
+            common = np.sqrt(counts[n]) @ np.sqrt(counts[m])
+            cosine = common / np.sqrt(tokens[n] * tokens[m])
             unlike[i] = min(unlike[i], max(1 - cosine, 0))
     assert found.tolist() == drawn[chosen].tolist()
 

@@ -220,13 +220,13 @@ def test_rows_begin_at_the_priors_mean():
 
 
 def test_theta_is_drawn_from_its_posterior_and_sweeps_are_counted():
-    steps = steps_of(DirectGibbsSteps, "dirichlet in groups", warmup=20, learn=(True, False))
+    steps = steps_of(DirectGibbsSteps, "dirichlet in groups", warmup=29, learn=(True, False))
     words = np.array([[3.0, 0], [1, 2], [0, 5], [1, 1]])
     log = np.array([-1.4, -0.8])
     found = Statistics(words, 0.0, 2 * log, np.ones(2), 2)
     theta = steps.family.normalise(ETA + words)
     learnt = []
-    for sweep in range(25):
+    for sweep in range(32):
         state = Drawn(theta, words, Hyper(ALPHA, BETA), sweep)
         new = steps.global_step(found, state, Unmoved())
         np.testing.assert_allclose(new.theta, theta)

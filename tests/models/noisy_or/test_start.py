@@ -33,12 +33,12 @@ def test_what_is_missed_without_a_source():
 
 def test_a_source_is_needed_where_it_gains_more_than_its_links_cost():
     # Links are loadings of 0.05 and more; each costs half log(rows), and so does the prior.
-    loadings = np.array([[0.05, 0.9, 0.049], [0.0, 0.049, 0.0]])
-    price = 0.5 * (2 + 1) * np.log(100)
+    loadings = np.array([[0.05, 0.9, 0.049], [0.0, 0.049, 0.0], [0.0, 0.0, 0.3]])
+    price = 0.5 * np.array([2 + 1, 0 + 1, 1 + 1]) * np.log(100)
     for factor, expected in ((1.01, True), (0.99, False)):
         # Fifty of a hundred rows are seen, so what they say counts twice.
-        half = np.full((50, 2), 1 - np.exp(-price * factor / 100))
-        assert is_needed(half, loadings, 100).tolist() == [expected, False]
+        half = np.tile(1 - np.exp(-price * factor / 100), (50, 1))
+        assert is_needed(half, loadings, 100).tolist() == [expected, False, expected]
 
 
 def test_the_sources_missed_least_are_left_out():

@@ -1,0 +1,187 @@
+"""What a known Theta says of rows: importance weights, expected tables, draws and priors."""
+
+import numpy as np
+import pytest
+from scipy import sparse, stats
+from scipy.special import psi
+from tests.models.discrete_pca.common import (
+    ALPHA,
+    BETA,
+    COUNTS,
+    MODELS,
+    blocks_of,
+    family_of,
+    fitted,
+    steps_of,
+)
+from tests.models.discrete_pca.test_steps_values import log_likelihood
+
+from falsezero.models.discrete_pca import evidence, row_likelihood
+from falsezero.models.discrete_pca.collapsed import CollapsedSteps
+from falsezero.models.discrete_pca.lengths import log_length
+
+EVERY = pytest.mark.parametrize("name", list(MODELS))
+
+
+def theta_of(name, seed=2):
+    return family_of(name).normalise(np.random.default_rng(seed).random((4, 2)) + 0.1)
+
+
+def density(family, weights, shape, rate):
+    if family.gamma:
+        return stats.gamma(shape, scale=1 / rate).pdf(weights).prod()
+    return stats.dirichlet(shape).pdf(weights / weights.sum())
+
+
+@EVERY
+def test_importance_weights_are_ratios_of_densities(name):
+    """Every fifth draw is from the prior; each is weighed by the mixture of both."""
+    model, row = fitted(name, theta_of(name)), COUNTS[0]
+    family, columns = model.family_, np.flatnonzero(row)
+    proposal = np.array([1.3, 2.1]), np.array([1.4, 0.9])
+    found = row_likelihood._importance_weights(
+        model._known, columns, row[columns], proposal, 12, np.random.default_rng(5)
+    )
+    is_prior = np.array([i % 5 == 4 for i in range(12)])[:, None]
+    gammas = np.random.default_rng(5).standard_gamma(np.where(is_prior, ALPHA, proposal[0]))
+    weights = gammas / np.where(is_prior, BETA, proposal[1])
+    if not family.gamma:
+        weights = gammas / gammas.sum(axis=1, keepdims=True)
+    values = sparse.csr_array(row[None])
+    constant = row_likelihood.row_constants(family, values)[0]
+    for w, log_weight in zip(weights, found, strict=True):
+        prior = density(family, w, ALPHA, BETA)
+        mixture = 0.8 * density(family, w, *proposal) + 0.2 * prior
+        log_p = row_likelihood.log_given(model._known, values, w[None])[0] - constant
+        assert log_weight == pytest.approx(log_p + np.log(prior / mixture))
+
+
+def test_weights_given_the_likelihood_are_those_of_scipy():
+    """`log_given` itself, in a family with both kinds of groups."""
+    name = "gamma, poisson block"
+    model, weights = fitted(name, theta_of(name)), np.array([[0.7, 1.9], [2.0, 0.4]])
+    found = row_likelihood.log_given(model._known, sparse.csr_array(COUNTS), weights)
+    expected = log_likelihood(model.family_, weights, theta_of(name))
+    assert found.sum() == pytest.approx(expected)
+
+
+@EVERY
+def test_proposals_are_wider_than_mean_field(name):
+    model = fitted(name, theta_of(name))
+    family, theta = model.family_, theta_of(name)
+    shape, rate = row_likelihood._proposals(model._known, sparse.csr_array(COUNTS))
+    for i, row in enumerate(COUNTS):
+        a = ALPHA + row.sum() / 2
+        bags = row[~family.poisson].sum() if family.gamma else 0.0
+        b = BETA + family.delta + bags / (ALPHA / BETA).sum()
+        for _ in range(30):
+            weight = np.exp(psi(a)) / (b if family.gamma else 1)
+            joint = weight * theta
+            new = ALPHA + (row[:, None] * joint / joint.sum(axis=1, keepdims=True)).sum(axis=0)
+            b, a = BETA + family.delta + bags / (a / b).sum(), new
+        np.testing.assert_allclose(shape[i], ALPHA + 0.7 * (a - ALPHA), rtol=1e-9)
+        if family.gamma:
+            np.testing.assert_allclose(rate[i], BETA + 0.7 * (b - BETA), rtol=1e-9)
+
+
+def test_a_bag_is_judged_given_its_length():
+    counts = sparse.csr_array(COUNTS)
+    unequal = fitted("gamma-poisson", theta_of("gamma-poisson"))
+    found = row_likelihood.bag_log_likelihood(unequal._known, counts, 20)
+    whole = row_likelihood.row_importance(unequal._known, counts, 20)
+    lengths = COUNTS.sum(axis=1)
+    np.testing.assert_allclose(found, whole - log_length(unequal._hyper, lengths))
+    np.testing.assert_array_equal(
+        unequal.score_samples(COUNTS),
+        row_likelihood.bag_log_likelihood(unequal._known, counts, 200),
+    )
+    # Of the general model only the Poisson block has a length of its own.
+    both = fitted("gamma, poisson block", theta_of("gamma, poisson block"))
+    found = row_likelihood.bag_log_likelihood(both._known, counts, 20)
+    whole = row_likelihood.row_importance(both._known, counts, 20)
+    np.testing.assert_allclose(found, whole - log_length(both._hyper, COUNTS[:, :2].sum(axis=1)))
+    # With one rate the shares are a Dirichlet, whatever the length.
+    equal = fitted("gamma-poisson", theta_of("dirichlet"), beta=np.full(2, 0.5))
+    plain = fitted("dirichlet", theta_of("dirichlet"), beta=np.full(2, 0.5))
+    np.testing.assert_allclose(equal.score_samples(COUNTS), plain.score_samples(COUNTS))
+
+
+@EVERY
+def test_expected_counts_and_shares(name):
+    model, theta = fitted(name, theta_of(name)), theta_of(name)
+    weights = np.array([[0.6, 1.8], [3.0, 1.0]])
+    expected = np.empty((2, 4))
+    for i, j in np.ndindex(2, 4):
+        share = weights[i] / weights[i].sum()
+        expected[i, j] = theta[j] @ (weights[i] if model.family_.poisson[j] else share)
+    np.testing.assert_allclose(model._expected(weights), expected)
+    groups = model._column_groups()
+    assert list(groups) == list(model.family_.names)
+    for g, columns in enumerate(groups.values()):
+        np.testing.assert_array_equal(columns, np.flatnonzero(model.family_.groups == g))
+    prior = ALPHA / BETA if model.family_.gamma else ALPHA / ALPHA.sum()
+    np.testing.assert_allclose(model._average_weights, prior)
+
+
+@EVERY
+def test_drawn_rows_have_the_means_of_the_model(name):
+    model, n = fitted(name, theta_of(name), beta=np.array([2.0, 4.0])), 20_000
+    rows = model.sample(n, length=[30, 20][: len(model.family_.names)], random_state=0)
+    rng = np.random.default_rng(1)
+    weights = rng.standard_gamma(ALPHA, (200_000, 2))
+    if model.family_.gamma:
+        weights /= [2.0, 4.0]
+    expected = model._expected(weights).mean(axis=0)
+    lengths = np.array([30, 20])[model.family_.groups]
+    expected = np.where(model.family_.poisson, expected, lengths * expected)
+    error = rows.std(axis=0) / np.sqrt(n)
+    assert (np.abs(rows.mean(axis=0) - expected) < 5 * error).all()
+    for g in range(len(model.family_.names)):
+        inside = (model.family_.groups == g) & ~model.family_.poisson
+        assert set(rows[:, inside].sum(axis=1)) <= {0.0, [30.0, 20.0][g]}
+    if not model.family_.poisson.any():
+        assert (model.sample(3, random_state=0).sum(axis=1) == 100 * len(model.family_.names)).all()
+    assert model.sample(random_state=0).shape == (1, 4)
+
+
+class Still:
+    """Gammas that are their shapes, uniforms as told, orders kept, the likeliest choice."""
+
+    def __init__(self, uniform):
+        self.uniform = uniform
+
+    def standard_gamma(self, shape):
+        return np.asarray(shape, dtype=float)
+
+    def random(self, size):
+        return np.full(size, self.uniform)
+
+    def permutation(self, values):
+        return values
+
+    def choice(self, n, p):
+        return int(np.argmax(p))
+
+
+@pytest.mark.parametrize("name", ["dirichlet", "gamma-multinomial", "gamma, poisson block"])
+@pytest.mark.parametrize("uniform", [0.01, 0.99])
+def test_annealing_begins_at_the_prior(name, uniform):
+    """Components by the shares of the weights, u by their totals; Poisson tokens come first."""
+    steps = steps_of(CollapsedSteps, name)
+    family = steps.family
+    rows = np.repeat([0, 1], COUNTS.sum(axis=1).astype(int))
+    columns = np.concatenate([np.repeat(np.arange(4), row.astype(int)) for row in COUNTS])
+    lengths = family.lengths(blocks_of(COUNTS)[0].csr)
+    is_poisson = family.poisson[columns]
+    z, u = evidence._prior_draw(steps, Still(uniform), rows, is_poisson, lengths)
+    shape = np.tile(ALPHA, (2, 1))
+    np.add.at(shape, (rows[is_poisson], z[is_poisson]), 1)
+    scale = 1 / (BETA + family.delta) if family.gamma else np.ones(2)
+    weights = shape * scale
+    share = weights[:, 0] / weights.sum(axis=1)
+    np.testing.assert_array_equal(z[~is_poisson], (uniform > share)[rows[~is_poisson]])
+    np.testing.assert_allclose(u, lengths / weights.sum(axis=1) if family.gamma else [0, 0])
+    again = evidence._drawn_totals(steps, np.ones((2, 2)), lengths, u, Still(0.5))
+    rates = 1 / scale + u[:, None]
+    np.testing.assert_allclose(evidence._row_scale(steps, u), 1 / rates)
+    np.testing.assert_allclose(again, lengths / ((ALPHA + 1) / rates).sum(axis=1))
