@@ -143,11 +143,6 @@ def test_the_coldest_limit_is_tried(monkeypatch):
     assert by_series(x, weights, gaps).value == pytest.approx(slow[-1][0], rel=1e-12)
 
 
-@pytest.mark.parametrize(("k", "order"), [(21, 4), (22, 3), (48, 3), (49, 2)])
-def test_gram_matrices_grow_with_what_they_cost(k, order):
-    assert series._highest_power(k) == order
-
-
 def test_the_rest_of_nothing_is_nothing():
     found = series._with_bounds(np.zeros(3), -5.0, 0.15, 1e-9)
     assert found == (-5.0, 1e-9)
@@ -158,15 +153,6 @@ def test_the_rest_of_nothing_is_nothing():
     low, high = 0.1 * 1e-2 / 4, 0.1 * 1e-2 / (4 * 0.9)
     assert found.error == pytest.approx((high - low) / 2)
     assert found.value == pytest.approx(-(1 + 1e-3 / 2 + 1e-2 / 3) - (low + high) / 2)
-
-
-def test_gram_matrices_are_summed_a_few_rows_at_a_time(monkeypatch):
-    _, weights, _ = case(3)
-    whole = series._grams(weights, 4)
-    monkeypatch.setattr(series, "_AT_A_TIME", 50)
-    for part, expected in zip(series._grams(weights, 4), whole, strict=True):
-        np.testing.assert_allclose(part, expected, rtol=1e-12)
-    assert [part.shape for part in series._grams(weights[:0], 3)] == [(4,), (4, 4), (10, 4)]
 
 
 def test_what_is_left_of_tiny_probabilities_is_rounding():

@@ -24,7 +24,7 @@ from falsezero.models.convex.family import (
 from falsezero.models.convex.hot import find_hot
 from falsezero.models.convex.series import _grams, _highest_power, _with_bounds
 from falsezero.models.convex.sparse import SparseSteps
-from falsezero.models.convex.variational_sparse import SparseBayes, _over_plain_zeros
+from falsezero.models.convex.variational_sparse import SparseBayes, SparseEM, _over_plain_zeros
 
 # -- tables of few ones ---------------------------------------------------------------------------
 
@@ -61,6 +61,23 @@ def test_the_sparse_objective_takes_plain_zeros_in_second_order():
         _, found = steps.local_step(blocks[0], new._replace(clock=clock), state, None)
         rebased.append(found.rebased)
     assert rebased == [1, 1, 0, 1, 0, 0, 0, 1, 0]
+
+
+@pytest.mark.parametrize("prior", [0.0, 1.5])
+def test_columns_are_solved_where_the_slope_vanishes(prior):
+    """c1 / a - c0 / (1 - a) - sum w - (W'W f)_k a / f_k, the prior's ones and zeros counted in."""
+    table, w, f = sparse_point(n=40)
+    blocks = Blocks.cut(sparse.csr_array(table))
+    steps = SparseSteps(ExactSteps(3, blocks, prior))
+    [rows] = SparseSteps.cold([RowWeights(w)])
+    _, found = steps.local_step(blocks[0], rows, Components(f), None)
+    a = steps.global_step(found, Components(f), None).components
+    mean = (table.sum(axis=0) + 0.5) / 41
+    ones, zeros = f * found.ones.T + prior * mean, (1 - f) * found.zeros.T + prior * (1 - mean)
+    slope = ones / a - zeros / (1 - a) - found.weight_sum[:, None] - (found.gram @ f) * a / f
+    inside = (a > 1e-9) & (a < 1 - 1e-9)
+    assert inside.mean() > 0.9
+    np.testing.assert_allclose(slope[inside], 0, atol=1e-6 * found.weight_sum.max())
 
 
 @pytest.mark.parametrize("missing", [False, True])
@@ -150,6 +167,15 @@ def test_the_sparse_bound_takes_plain_zeros_in_second_order():
     assert new.clock == 2
 
 
+def test_rows_of_a_sparse_table_with_one_cell_are_renewed():
+    table = np.array([[np.nan, 1, np.nan], [np.nan] * 3])
+    blocks = Blocks.cut(sparse.csr_array(table))
+    steps = SparseEM(2, blocks, SHAPES)
+    [rows] = steps.rows(np.full((2, 2), 0.5), blocks)
+    new = steps.renew_rows_from(blocks[0], rows, np.array([[3.0, 1.0], [0.0, 0.0]]))
+    np.testing.assert_allclose(new.weights, [[0.75, 0.25], [0.5, 0.5]])
+
+
 # -- the series of the likelihood -----------------------------------------------------------------
 
 
@@ -167,6 +193,8 @@ def test_gram_matrices_are_sums_of_powers(order, at_a_time, monkeypatch):
     found = [np.sum(of_rows * of_columns) for of_rows, of_columns in both]
     p = w @ a
     np.testing.assert_allclose(found, [(p**j).sum() for j in range(1, order + 1)])
+    sizes = [(3,), (3, 3), (6, 3), (6, 6)]
+    assert [part.shape for part in _grams(w[:0], order)] == sizes[:order]
 
 
 def test_the_rest_of_the_series_lies_between_its_bounds():
@@ -210,7 +238,9 @@ def test_rows_are_renewed_where_something_was_observed():
     np.testing.assert_allclose(drawn[3], [0.5, 0.5])
     np.testing.assert_allclose(drawn[0], (2 * w[0] + 0.5) / 3)
     [single] = blocks_of([[np.nan, 1, np.nan, np.nan]])
-    np.testing.assert_allclose(renewed_rows(single, w[:1], np.array([[1.0, 0.0]])), [[1, 0]])
+    np.testing.assert_allclose(
+        renewed_rows(single, w[:1], np.array([[1.0, 0.0]])), [[1, 0]], atol=1e-6
+    )
 
 
 def test_which_container_a_table_is_kept_in():

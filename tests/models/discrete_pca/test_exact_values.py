@@ -12,6 +12,7 @@ from falsezero.inference.contract import Point
 from falsezero.models.discrete_pca.discrete_pca import DiscretePCA
 from falsezero.models.discrete_pca.family import (
     Hyper,
+    _inverse_digamma,
     dirichlet_alpha,
     gamma_rate,
     gamma_shape,
@@ -131,6 +132,33 @@ def test_lengths_are_sums_of_negative_binomials():
     np.testing.assert_allclose(found, share / share.sum(), atol=0.03)
 
 
+def test_tokens_of_three_components_given_their_sum():
+    hyper = Hyper(np.array([0.7, 1.6, 0.4]), np.array([0.4, 2.0, 0.8]))
+    p = [stats.nbinom(a, b / (1 + b)) for a, b in zip(*hyper, strict=True)]
+    every = [(i, j, 4 - i - j) for i in range(5) for j in range(5 - i)]
+    share = np.array([np.prod([q.pmf(n) for q, n in zip(p, c, strict=True)]) for c in every])
+    prior = TokenPrior(hyper, 9)
+    for c, total in zip(prior.sums, (p[:1], p[:2], p), strict=True):
+        mean = sum(q.mean() for q in total)
+        assert c @ np.arange(10) <= mean, "cut off at the longest row"
+    np.testing.assert_allclose(np.log(prior.sums[2]), log_length(hyper, np.arange(10.0)))
+    drawn = prior.draw(np.full(6000, 4), np.random.default_rng(0))
+    assert (drawn.sum(axis=1) == 4).all()
+    for c, expected in zip(every, share / share.sum(), strict=True):
+        found = (drawn == c).all(axis=1).mean()
+        assert found == pytest.approx(expected, abs=4.5 * np.sqrt(expected / 6000))
+    assert prior.draw(np.array([0, 9]), np.random.default_rng(0)).sum(axis=1).tolist() == [0, 9]
+
+
+def test_digammas_are_inverted_over_their_whole_range():
+    y = np.array([-1e9, -1000.0, -30.0, -3.0, -2.23, -2.21, -1.0, -0.5, 0.0, 2.0, 10.0, 25.0])
+    np.testing.assert_allclose(psi(_inverse_digamma(y)), y, rtol=1e-10, atol=1e-12)
+    gap = np.array([1e-4, 1e-2, 0.5, 3.0, 30.0])
+    shape = gamma_shape(np.ones(5), -gap)
+    np.testing.assert_allclose((np.log(shape) - psi(shape))[1:], gap[1:], rtol=1e-9)
+    assert shape[0] == 1000, "the largest shape that is learnt"
+
+
 def test_priors_solve_their_equations():
     mean_log = np.array([-1.2, -0.9])
     alpha = dirichlet_alpha(np.ones(2), mean_log, 2000)
@@ -163,6 +191,19 @@ def test_default_priors():
     hyper = model._priors(model._family(2), blocks)
     np.testing.assert_allclose(hyper.beta, 2.0 / 4.0)
     assert DiscretePCA.from_components(np.eye(2)).alpha_.tolist() == [0.1, 0.1]
+
+
+def test_rows_of_several_groups_are_judged_by_group():
+    scores = {
+        "bag": [None, ["a", "a"], {"x": "a", "y": "a"}],
+        "bag by group": [["a", "b"], {"x": "a", "y": "b"}],
+    }
+    for score, every in scores.items():
+        for groups in every:
+            assert DiscretePCA(2, groups=groups).capabilities.row_score == score
+    for inference in ("em", "mean_field", "gibbs", "collapsed_gibbs"):
+        distributed = DiscretePCA(2, inference=inference).capabilities.distributed
+        assert distributed is (inference in ("em", "mean_field"))
 
 
 @pytest.mark.parametrize(("n_rows", "sizes"), [(4, [4]), (9, [5, 4]), (40, [5] * 8)])

@@ -1,24 +1,32 @@
 """What a known Theta says of rows: importance weights, expected tables, draws and priors."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from scipy import sparse, stats
-from scipy.special import psi
+from scipy.special import gammaln, psi
 from tests.models.discrete_pca.common import (
     ALPHA,
     BETA,
     COUNTS,
+    ETA,
     MODELS,
     blocks_of,
     family_of,
     fitted,
     steps_of,
+    tiny,
 )
 from tests.models.discrete_pca.test_steps_values import log_likelihood
+from tests.reference import discrete_pca as reference
 
+from falsezero.inference.contract import Point
 from falsezero.models.discrete_pca import evidence, row_likelihood
 from falsezero.models.discrete_pca.collapsed import CollapsedSteps
+from falsezero.models.discrete_pca.discrete_pca import DiscretePCA
 from falsezero.models.discrete_pca.lengths import log_length
+from falsezero.models.discrete_pca.rows import KnownTheta, expected_weights
 
 EVERY = pytest.mark.parametrize("name", list(MODELS))
 
@@ -82,6 +90,30 @@ def test_proposals_are_wider_than_mean_field(name):
         np.testing.assert_allclose(shape[i], ALPHA + 0.7 * (a - ALPHA), rtol=1e-9)
         if family.gamma:
             np.testing.assert_allclose(rate[i], BETA + 0.7 * (b - BETA), rtol=1e-9)
+
+
+@EVERY
+def test_rows_settle_with_theta_as_it_is(name):
+    """The bound rises, no words are counted, and strides keep three tenths of every shape."""
+    blocks, model = blocks_of(COUNTS), fitted(name, theta_of(name))
+    steps = KnownTheta(model.family_, blocks, model._hyper, exposure=0.5)
+    assert steps.delta == 0.5 * model.family_.delta
+    point = steps.start(blocks, model.components_.T)
+    state, [rows] = point
+    assert state.divergence == 0
+    bounds = []
+    for _ in range(5):
+        rows, found = steps.local_step(blocks[0], rows, state, None)
+        assert found.words.shape == (0, 2)
+        assert found.n_rows == 2
+        bounds.append(steps.objective(found, state))
+    assert (np.diff(bounds) > -1e-12).all()
+    wild = Point(state, [rows._replace(shape=-rows.shape)])
+    kept = steps.project(wild, Point(state, [rows]))
+    np.testing.assert_allclose(kept.local[0].shape, 0.3 * rows.shape)
+    assert kept.state is state
+    expected = rows.shape / (rows.rate if model.family_.gamma else rows.shape.sum(axis=1)[:, None])
+    np.testing.assert_allclose(expected_weights(model.family_, rows), expected)
 
 
 def test_a_bag_is_judged_given_its_length():
@@ -185,3 +217,48 @@ def test_annealing_begins_at_the_prior(name, uniform):
     rates = 1 / scale + u[:, None]
     np.testing.assert_allclose(evidence._row_scale(steps, u), 1 / rates)
     np.testing.assert_allclose(again, lengths / ((ALPHA + 1) / rates).sum(axis=1))
+
+
+def test_annealing_adds_up_the_gains_of_every_temper(monkeypatch):
+    """With sweeps that move nothing, the weight is log p(w | v) at the first draw."""
+    steps, blocks = steps_of(CollapsedSteps, "dirichlet in groups"), blocks_of(COUNTS)
+    tempers, seen = [], []
+
+    def still(*arguments):
+        tempers.append(arguments[-2])
+        seen.append(arguments[6].copy())
+
+    monkeypatch.setattr(evidence, "sweep_rows_collapsed", still)
+    found = evidence._anneal(steps, blocks, np.random.default_rng(0), 8)
+    np.testing.assert_allclose(tempers, (np.arange(1, 9) / 8) ** 2)
+    np.testing.assert_allclose(seen[0].sum(axis=1), COUNTS.sum(axis=0))
+    assert found == pytest.approx(reference.log_theta(tiny("dirichlet in groups"), seen[0]))
+
+
+def test_evidence_is_the_mean_over_chains(monkeypatch):
+    logs = iter([-20.0, -21.0, -19.5])
+    monkeypatch.setattr(evidence, "_anneal", lambda *_: next(logs))
+    model = DiscretePCA(2, alpha=ALPHA, eta=ETA)
+    found = evidence.table_evidence(model, COUNTS, n_chains=3)
+    constant = reference.log_constant(tiny("dirichlet"), COUNTS)
+    each = np.array([-20.0, -21.0, -19.5]) + constant
+    assert found.value == pytest.approx(np.log(np.exp(each).mean()))
+    assert found.error == pytest.approx(each.std(ddof=1) / np.sqrt(3))
+
+
+def test_the_harmonic_mean_of_likelihoods(monkeypatch):
+    """Likelihoods of the words over draws after as many sweeps of warm-up."""
+    steps, blocks = steps_of(CollapsedSteps, "gamma-poisson"), blocks_of(COUNTS)
+    asked = {}
+
+    def sample(steps, blocks, seeds, warmup, draws, record):
+        asked.update(warmup=warmup, draws=draws)
+        return [SimpleNamespace(draws=np.array([-9.0, -7.0, -8.5]))]
+
+    monkeypatch.setattr(evidence, "sample", sample)
+    found = evidence._harmonic(steps, blocks, None, 3)
+    lengths = COUNTS.sum(axis=1)
+    rest = (log_length(steps.hyper, lengths) + gammaln(lengths + 1)).sum() + steps.constant
+    harmonic = -np.log(np.mean(np.exp([9.0, 7.0, 8.5])))
+    assert found == pytest.approx(rest + harmonic)
+    assert asked == {"warmup": 3, "draws": 3}

@@ -271,6 +271,16 @@ def test_large_counts_are_split_as_small_ones_are_dealt():
     np.testing.assert_allclose(found[LARGE].std(axis=0), found[10**9].std(axis=0), rtol=0.08)
 
 
+def test_every_token_is_dealt_once_at_the_limit():
+    counts = np.array([[LARGE - 1, LARGE, LARGE + 1.0, 1]])
+    steps = steps_of(DirectGibbsSteps, "dirichlet", counts)
+    blocks = blocks_of(counts)
+    state, [rows] = steps.init(blocks, np.random.default_rng(0))
+    new, found = steps.local_step(blocks[0], rows, state, np.random.default_rng(0))
+    np.testing.assert_array_equal(found.words.sum(axis=1), counts[0])
+    assert new.counts.sum() == counts.sum()
+
+
 def test_direct_gibbs_does_not_visit_single_tokens_of_large_counts():
     table = np.array([[1e12, 1, 0], [2e12, 0, 3], [0, 5, 1e13]])
     model = DiscretePCA(2, inference="gibbs", warmup=20, n_draws=5, random_state=0).fit(table)

@@ -1,0 +1,118 @@
+"""Rows at their optimum, given the components: each by itself, whatever block it lies in."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+from scipy.optimize import minimize
+from scipy.special import digamma, gammaln
+
+from falsezero.data import blocks as data_blocks
+from falsezero.data.blocks import Blocks
+from falsezero.models.convex import rows as rows_of
+from falsezero.models.convex.family import RowWeights
+from falsezero.models.convex.rows import settled_sparse_weights, settled_weights
+from falsezero.models.convex.sparse import SparseSteps
+from falsezero.models.convex.variational import RowCounts, VariationalBayes
+
+N = 70
+GAMMA = 1.3
+
+
+@pytest.fixture(autouse=True)
+def _small_tiles(monkeypatch):
+    monkeypatch.setattr(data_blocks, "_tile_rows", lambda n_columns: 16)
+
+
+def many_rows(missing=0.2):
+    """More rows than a tile holds, few columns; nothing is seen of row 5."""
+    rng = np.random.default_rng(0)
+    table = (rng.random((N, 4)) < 0.4).astype(float)
+    table[rng.random(table.shape) < missing] = np.nan
+    table[5] = np.nan if missing else 0
+    return table, rng.uniform(0.05, 0.9, (3, 4)), rng.uniform(0.05, 0.9, (3, 4))
+
+
+def slopes(row, w, ones, zeros, share):
+    """Derivatives along each weight; equal where a weight is free, lower where it is 0."""
+    factors = np.where(row == 1, ones, zeros)[:, ~np.isnan(row)]
+    return (factors / (w @ factors)).sum(axis=1) + share / np.maximum(w, 1e-300)
+
+
+@pytest.mark.parametrize("share", [0.0, 0.6])
+def test_weights_are_where_no_slope_is_left(share):
+    table, ones, zeros = many_rows()
+    [block] = Blocks.cut(table, block_rows=N)
+    assert sum(1 for _ in block.tiles()) == 5
+    start = np.full((N, 3), 1 / 3)
+    found = settled_weights(block, start, ones, zeros, share)
+    np.testing.assert_allclose(found.sum(axis=1), 1, atol=1e-9)
+    for n in range(N):
+        if np.isnan(table[n]).all() and not share:
+            continue
+        slope = slopes(table[n], found[n], ones, zeros, share)
+        top = found[n] @ slope
+        assert (slope <= top + 1e-4 * max(1, abs(top))).all()
+    plain = settled_weights(block, start, ones, share=share)
+    both = settled_weights(block, start, ones, 1 - ones, share)
+    np.testing.assert_array_equal(plain, both)
+
+
+def surrogate(row, w, ones, others, hot):
+    """The likelihood of a row with plain zeros in second order."""
+    p = w @ others
+    cells = np.where(hot, np.log1p(-p), -p - p**2 / 2)
+    return np.where(row == 1, np.log(w @ ones), np.where(np.isnan(row), 0.0, cells)).sum()
+
+
+@pytest.mark.parametrize("share", [0.0, 0.6])
+@pytest.mark.parametrize("missing", [0.0, 0.2])
+def test_sparse_weights_are_the_maximum_of_their_surrogate(share, missing, monkeypatch):
+    monkeypatch.setattr(rows_of, "_ROWS_AT_A_TIME", 16)
+    table, ones, _ = many_rows(missing)
+    table, others = table[:40], np.random.default_rng(1).uniform(0.02, 0.4, (3, 4))
+    [block] = Blocks.cut(sparse.csr_array(table), block_rows=40)
+    [start] = SparseSteps.cold([RowWeights(np.full((40, 3), 1 / 3))])
+    found = settled_sparse_weights(block, start, ones, others, share)
+    p = found.weights @ others
+    for n in range(40):
+        if np.isnan(table[n]).all() and not share:
+            continue
+        hot = np.zeros(4, dtype=bool)
+        hot[found.hot_columns[found.hot_start[n] : found.hot_start[n + 1]]] = True
+        # At the limit, lists and weights may go on changing each other.
+        clear = np.abs(p[n] - 0.15) > 0.02
+        np.testing.assert_array_equal(hot[clear], ((table[n] == 0) & (p[n] > 0.15))[clear])
+
+        def less(x, row=table[n], hot=hot):
+            w = np.exp(x - np.logaddexp.reduce(x))
+            return -surrogate(row, w, ones, others, hot) - share * np.log(w).sum()
+
+        best = minimize(less, np.zeros(3), tol=1e-10)
+        own = less(np.log(np.maximum(found.weights[n], 1e-12)))
+        assert own <= best.fun + 1e-5
+
+
+def test_counts_settle_row_by_row():
+    """Bayesian rows of a block as if each were alone, at the optimum of their bound."""
+    table, _, _ = many_rows()
+    blocks = Blocks.cut(table, block_rows=N)
+    steps = VariationalBayes(3, blocks, (0.6, 0.8), GAMMA)
+    rng = np.random.default_rng(2)
+    state = steps.sources(rng.uniform(1, 5, (3, 4)), rng.uniform(1, 5, (3, 4)))
+    start = np.full((N, 3), GAMMA + 1.0)
+    found = steps.settle(blocks[0], RowCounts(start), state).counts
+    np.testing.assert_array_equal(start, GAMMA + 1.0)
+    for n in (0, 5, 17, 40, N - 1):
+        seen = ~np.isnan(table[n])
+        factors = np.where(table[n] == 1, state.ones, state.zeros)[:, seen]
+
+        def less(x, factors=factors):
+            q = np.exp(x)
+            log = digamma(q) - digamma(q.sum())
+            divergence = gammaln(q.sum()) - gammaln(3 * GAMMA) + 3 * gammaln(GAMMA)
+            divergence += -gammaln(q).sum() + ((q - GAMMA) * log).sum()
+            return divergence - np.log(np.exp(log) @ factors).sum()
+
+        best = minimize(less, np.zeros(3), tol=1e-12)
+        np.testing.assert_allclose(found[n], np.exp(best.x), rtol=2e-3)
+        assert less(np.log(found[n])) <= best.fun + 1e-7
