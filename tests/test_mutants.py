@@ -220,7 +220,8 @@ def test_verdicts_name_the_test_that_noticed(module, tmp_path, monkeypatch):
             pass
 
     judge = judge_of(module, tmp_path, monkeypatch)
-    monkeypatch.setattr(mutants, "ceil", lambda seconds: 1)
+    real = mutants.in_child
+    monkeypatch.setattr(mutants, "in_child", lambda work, limit: real(work, 1))
     blind, sharp, endless = Item("blind", int), Item("sharp", holds), Item("endless", loops)
     assert judge.verdict(path, 0, [blind, sharp], 1.0) == ("killed", "sharp")
     assert judge.verdict(path, 0, [blind], 1.0) == ("survived", "")
@@ -228,6 +229,23 @@ def test_verdicts_name_the_test_that_noticed(module, tmp_path, monkeypatch):
     assert judge.verdict(path, 0, [], 0.0) == ("untested", "")
     assert judge.is_trusted(sharp, 1.0)
     assert not judge.is_trusted(Item("broken", lambda: 1 / 0), 1.0)
+
+
+def test_a_test_that_fails_without_a_mutant_is_left_out(module, tmp_path, monkeypatch):
+    path, tried = module
+
+    def holds():
+        if tried.outer(3):
+            raise AssertionError
+
+    judge = judge_of(module, tmp_path, monkeypatch)
+    items = {item.nodeid: item for item in (Item("broken", lambda: 1 / 0), Item("sharp", holds))}
+    notes = {
+        name: {"passes": True, "seconds": i, "fixtures": {}, "lines": {"models/tried.py": [3]}}
+        for i, name in enumerate(items)
+    }
+    assert judge.trusted_verdict(path, 0, notes, items) == ("killed", "sharp")
+    assert not notes["broken"]["passes"]
 
 
 def test_a_mutant_without_a_live_function_is_no_verdict(module, tmp_path, monkeypatch):
@@ -261,6 +279,5 @@ def test_every_equivalent_mutant_exists_and_has_its_reason():
         if line and not line.startswith("#"):
             *mutant, why = line.split(" | ")
             path = mutants.SOURCE / mutant[0]
-            every = range(len(mutants.places(ast.parse(path.read_text()))))
-            assert tuple(mutant) in [mutants.described(path, i) for i in every], line
+            assert tuple(mutant) in mutants.described(path), line
             assert len(why) > 10

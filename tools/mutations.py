@@ -9,7 +9,7 @@ import ast
 import copy
 from collections.abc import Iterator
 
-__all__ = ["lines_of", "mutated", "places"]
+__all__ = ["lines_of", "mutated", "places", "words_of"]
 
 _OPPOSITES = [
     *((ast.Lt, ast.LtE), (ast.Gt, ast.GtE), (ast.Eq, ast.NotEq), (ast.Is, ast.IsNot)),
@@ -91,6 +91,11 @@ def _is_text(node: ast.BinOp) -> bool:
     return any(isinstance(side, (ast.JoinedStr, str)) for side in sides)
 
 
+def words_of(node: ast.AST) -> str:
+    """The change of a place in words."""
+    return f"line {node.lineno}: {ast.unparse(node)} -> {ast.unparse(_changed(node))}"
+
+
 def mutated(source: str, number: int) -> tuple[ast.Module, str]:
     """The syntax tree with one place changed, and the change in words.
 
@@ -100,8 +105,7 @@ def mutated(source: str, number: int) -> tuple[ast.Module, str]:
     """
     tree = ast.parse(source)
     node = places(tree)[number]
-    new = ast.copy_location(copy.deepcopy(_changed(node)), node)
-    words = f"line {node.lineno}: {ast.unparse(node)} -> {ast.unparse(new)}"
+    new, words = ast.copy_location(copy.deepcopy(_changed(node)), node), words_of(node)
     for parent in ast.walk(tree):
         for name, value in ast.iter_fields(parent):
             if value is node:
