@@ -161,7 +161,7 @@ def positions_of(labels: np.ndarray, wanted: Any, axis: str = "row") -> np.ndarr
         return np.arange(len(labels))
     names = labels.tolist()
     position = {name: i for i, name in enumerate(names)}
-    labelled = [wanted] if isinstance(wanted, str) or np.ndim(wanted) == 0 else list(wanted)
+    labelled = [wanted] if np.ndim(wanted) == 0 else list(wanted)
     found = np.array([find_label(label, position, axis) for label in labelled], dtype=int)
     twice = [i for i in found if len(position) < len(names) and names.count(names[i]) > 1]
     if twice:

@@ -87,15 +87,13 @@ def surprising_zeros(
     labels = labels_of(model, table)
     search = Search(model.components_, room_for(n), min_expected)
     parts = []
-    with stages("Surprising zeros", verbose, 3) as begin:
-        begin("weighting rows")
-        for number, (block, weights) in enumerate(model.weights_by_block(table)):
-            if not number:
-                begin("searching zeros")
+    with stages("Surprising zeros", verbose, 2) as begin:
+        begin("searching")
+        for block, weights in model.weights_by_block(table):
             kept = model.reweigh(weights, keep_of_rows(keep, block.rows))
             search.visit(block.start, kept, block.csr, block.missing_csr)
             parts.append(weights)
-        begin("listing them")
+        begin("listing")
         found = search.found()
         refuse_too_many(len(found.rows), n, "min_expected", min_expected)
         judged = judge_cells(model, np.concatenate(parts), keep, (found.rows, found.columns), 0)

@@ -167,7 +167,7 @@ def find_label(label: Hashable, lookup: dict[Any, int], axis: str) -> int:
         label = label.item()
     if label in lookup:
         return lookup[label]
-    for other in (str(label), _as_whole(label)):
+    for other in (_text(label), _as_whole(label)):
         if other is not None and other in lookup:
             return lookup[other]
     raise DataError(

@@ -339,6 +339,9 @@ def test_forged_parts_are_not_whole():
         (fz.Beals(), "conditional_"),
         (fz.DarkDiversity(), "indication_"),
         (fz.ImplicitALS(2), "components_"),
+        (fz.EASE(), "weights_"),
+        (fz.EASE(), "rates_"),
+        (fz.ColumnNeighbours(), "similarities_"),
     ):
         model.fit(table)
         assert model._is_whole()

@@ -7,6 +7,7 @@ import pytest
 from scipy import stats
 from scipy.special import expit
 
+from falsezero.models.bmf import likelihoods
 from falsezero.models.bmf.likelihoods import LIKELIHOODS, GammaProposal, NormalProposal
 from falsezero.models.bmf.sampler import Model, _with_concentration, draw_prior, with_log_joint
 from falsezero.models.bmf.split_merge import _log_picks, _prior_gain
@@ -100,6 +101,17 @@ def test_scales_and_precisions_have_conjugate_posteriors():
         assert likelihood.completed(state, cells, None) is cells
     noisy = GAUSSIAN.simulate(PREDICTOR, 4.0, Unmoved())
     np.testing.assert_allclose(noisy, PREDICTOR + 2.0 / 2)
+
+
+def test_weights_of_counts_are_gammas_of_what_they_were_dealt(monkeypatch):
+    dealt = np.array([[4.0, 0.0], [2.0, 1.0]])
+    monkeypatch.setattr(likelihoods, "deal_counts", lambda *_: dealt)
+    rows = Features(np.array([[1, 1], [1, 0]], np.uint8), 1, 0, 1.0)
+    columns = Features(np.array([[1, 0], [1, 1], [1, 1]], np.uint8), 1, 0, 1.0)
+    state = State(rows, columns, np.ones((2, 2)), 0.7, 1.0)
+    found = POISSON.draw_weights(state, Cells.of(TABLE), Unmoved())
+    # Observed cells of each pair of features: rows 2 and 3, columns 1 and 2 of it.
+    np.testing.assert_allclose(found, (1 + dealt) / (0.7 + np.array([[5, 3], [2, 1]])))
 
 
 def test_missing_cells_of_a_real_table_are_drawn():

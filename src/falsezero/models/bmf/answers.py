@@ -110,7 +110,7 @@ class PosteriorAnswers(SampledModel):
         """
         check_is_fitted(self)
         forecasts = self._forecasts(X)
-        n_rows = len(self.row_features_ if X is None else forecasts[0].row_features)
+        n_rows = len(forecasts[0].row_features)
         rng = np.random.default_rng(spawn_seeds(0 if random_state is None else random_state, 1)[0])
         parts = []
         for rows in row_chunks(n_rows, self.n_features_in_, len(forecasts)):
