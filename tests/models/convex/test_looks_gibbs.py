@@ -52,6 +52,12 @@ def test_the_sampler_starts_at_the_means_certain_of_them(sampler):
     assert state.trial is None
 
 
+def test_means_never_reach_the_edge(sampler):
+    _, _, _, _, model = sampler
+    sure = model.state_._replace(alpha=np.array([[1e17, 0.0]]), beta=np.array([[1.0, 1.0]]))
+    assert looks_gibbs.pointed(sure).ones.tolist() == [[1 - 1e-15, 1e-15]]
+
+
 def test_a_step_of_a_block_counts_its_draws(sampler):
     steps, state, [rows], block, _ = sampler
     state = state._replace(gamma=np.array(1.4))

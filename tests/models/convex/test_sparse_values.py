@@ -7,7 +7,7 @@ from tests.models.convex.test_steps_values import GAMMA, SHAPES, blocks_of, some
 
 import falsezero as fz
 from falsezero.data.blocks import Blocks
-from falsezero.models.convex import series
+from falsezero.models.convex import family, series
 from falsezero.models.convex.aspect_bernoulli import ExactSteps
 from falsezero.models.convex.family import (
     Components,
@@ -243,7 +243,7 @@ def test_rows_are_renewed_where_something_was_observed():
     )
 
 
-def test_which_container_a_table_is_kept_in():
+def test_which_container_a_table_is_kept_in(monkeypatch):
     def kept(values, solver="auto"):
         return sparse.issparse(fz.AspectBernoulli(2, solver=solver)._store(values))
 
@@ -256,7 +256,14 @@ def test_which_container_a_table_is_kept_in():
     assert is_worth_sparse((4001, 1000), 4001 * 40 - 1)
     assert not is_worth_sparse((4001, 1000), 4001 * 40)
     assert not is_worth_sparse((4000, 1000), 0)
-    large = sparse.csr_array((8001, 1000))
-    assert kept(large)
-    dense = sparse.random_array((4001, 1000), density=0.05, format="csr", rng=0)
-    assert not kept(dense), "twice as many cells may be dense"
+    monkeypatch.setattr(family, "_LARGE", 40)
+    full, rare = np.ones((11, 10)), np.zeros((11, 10))
+    rare[0, 0] = 1
+    # A sparse table stays as it is where it is worth it, or has twice as many cells as are large.
+    expected = {4: (False, False), 5: (False, True), 8: (False, True), 9: (True, True)}
+    for n_rows, sparse_kept in expected.items():
+        found = [kept(sparse.csr_array(table[:n_rows])) for table in (full, rare)]
+        assert tuple(found) == sparse_kept
+        # A dense one is made sparse only where that is worth it.
+        assert not kept(full[:n_rows])
+        assert kept(rare[:n_rows]) == (n_rows > 4)
