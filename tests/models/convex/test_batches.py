@@ -3,10 +3,12 @@
 import numpy as np
 import pytest
 from scipy import sparse
+from tests.reference import convex as reference
 
 import falsezero as fz
 from falsezero.backends import map_blocks
 from falsezero.data.blocks import Blocks
+from falsezero.models.convex import batches
 from falsezero.models.convex.aspect_bernoulli import ExactSteps
 from falsezero.models.convex.family import Components, RowWeights
 from falsezero.models.convex.sparse import SparseSteps
@@ -94,3 +96,52 @@ def test_what_cannot_be_gone_through_again_is_refused():
         model.fit_batches([])
     with pytest.raises(ValueError, match="features"):
         model.partial_fit(drawn(50)).partial_fit(drawn(50, 20))
+
+
+@pytest.mark.parametrize("total_rows", [None, 1000])
+def test_a_batch_moves_the_average_counts_by_its_stride(total_rows):
+    """Counts by loops at the settled rows; the first batch replaces what it began with."""
+    x = drawn(90, 6)
+    first, second = x[:50], x[50:]
+    model = fz.AspectBernoulli(2, prior=0.5, random_state=0)
+    stride, before, seen = 1.0, 0.0, 0
+    for number, batch in enumerate((first, second, first)):
+        seen += len(batch)
+        total = seen if total_rows is None else total_rows
+        if number:
+            steps = model._steps(model._blocks(batch, reset=False))
+            a = steps.state_of(*(total * model.batch_counts_)).components
+            stride, before = (1 + number) ** -batches.DECAY, model.batch_counts_
+        model.partial_fit(batch, total_rows=total_rows)
+        steps = model._steps(model._blocks(batch, reset=False))
+        if number:
+            ones, zeros, _ = reference.statistics(batch, model.row_weights_, a)
+            counts = np.stack([a * ones, (1 - a) * zeros]) / len(batch)
+            expected = (1 - stride) * before + stride * counts
+            np.testing.assert_allclose(model.batch_counts_, expected, rtol=1e-5, atol=1e-9)
+        found = steps.state_of(*(total * model.batch_counts_)).components
+        np.testing.assert_allclose(model.components_, found, rtol=1e-6)
+        # Every cell of a row is some component's.
+        np.testing.assert_allclose(model.batch_counts_.sum(axis=(0, 1)), 1, rtol=1e-4)
+        assert (model.n_batches_, model.n_rows_seen_) == (number + 1, seen)
+        assert model.row_weights_.shape == (len(batch), 2)
+
+
+def test_passes_after_the_first_know_the_number_of_rows(monkeypatch):
+    totals = []
+    fit = fz.AspectBernoulli.partial_fit
+
+    def noted(self, X, y=None, *, total_rows=None):
+        totals.append(total_rows)
+        return fit(self, X, total_rows=total_rows)
+
+    monkeypatch.setattr(fz.AspectBernoulli, "partial_fit", noted)
+    model = fz.AspectBernoulli(2, random_state=0).fit_batches(cut(drawn(90, 6), 30), n_passes=3)
+    assert totals == [None] * 3 + [90] * 6
+    assert (model.n_batches_, model.n_rows_seen_) == (9, 270)
+    with pytest.raises(ValueError, match="holds no batch"):
+        model.fit_batches([])
+    once = (part for part in cut(drawn(90, 6), 30))
+    assert model.fit_batches(once).n_batches_ == 3
+    with pytest.raises(ValueError, match="gone through again"):
+        model.fit_batches(iter([]), n_passes=2)
