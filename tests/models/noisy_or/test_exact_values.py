@@ -8,6 +8,7 @@ from scipy import sparse
 from scipy.special import expit, logsumexp
 
 from falsezero.data.blocks import Blocks
+from falsezero.models.noisy_or import likelihood
 from falsezero.models.noisy_or.likelihood import (
     _codes,
     _log_expm1,
@@ -44,6 +45,39 @@ def test_the_likelihood_of_a_row_by_hand(state):
     posterior = np.full((4, 2), 0.4)
     found = importance_log_likelihood(block, state, posterior, 4000, np.random.default_rng(0))
     np.testing.assert_allclose(found, expected, atol=0.05)
+
+
+def test_importance_weights_draw_by_draw(state):
+    """Joint over proposal of each drawn code, the proposal a tenth of the way to the prior."""
+    (block,) = Blocks.cut(sparse.csr_array(TABLE), block_rows=4)
+    posterior = np.random.default_rng(3).random((4, 2))
+    found = importance_log_likelihood(block, state, posterior, 7, np.random.default_rng(5))
+    rng, prior = np.random.default_rng(5), expit(state.odds)
+    for row, own, estimate in zip(TABLE, posterior, found, strict=True):
+        chance = 0.9 * own + 0.1 * prior
+        weights = []
+        for code in rng.random((7, 2)) < chance:
+            off = np.exp(-(code @ state.theta + state.leak))
+            joint = np.prod(np.where(row == 1, 1 - off, off)[~np.isnan(row)])
+            ratio = np.where(code, prior / chance, (1 - prior) / (1 - chance)).prod()
+            weights.append(joint * ratio)
+        assert estimate == pytest.approx(np.log(np.mean(weights)), rel=1e-10)
+
+
+@pytest.mark.parametrize("cells", [1, 9, 13])
+def test_codes_are_summed_a_few_at_a_time(state, cells, monkeypatch):
+    monkeypatch.setattr(likelihood, "_CELLS", cells)
+    (block,) = Blocks.cut(sparse.csr_array(TABLE), block_rows=4)
+    sizes = []
+
+    def codes(n_sources, size):
+        sizes.append(size)
+        return _codes(n_sources, size)
+
+    monkeypatch.setattr(likelihood, "_codes", codes)
+    expected = [by_hand(state, row) for row in TABLE]
+    np.testing.assert_allclose(exact_log_likelihood(block, state), expected, rtol=1e-10)
+    assert sizes == [max(1, cells // 4)]
 
 
 def test_an_estimate_from_few_draws_is_unbiased(state):

@@ -1,5 +1,7 @@
 """The noisy-or steps and answers by their formulas."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -171,6 +173,13 @@ def test_many_sources_make_numbers_of_any_size():
     model = NoisyOr(64)
     model.codes = lambda X: np.eye(64, dtype=int)[[0, 63]]
     assert model.predict(None).tolist() == [1, 2**63]
+
+
+def test_a_bound_is_never_above_a_certainty(model, monkeypatch):
+    model, X = model
+    parts = [SimpleNamespace(bound=np.array([1e-9, -2.0])), SimpleNamespace(bound=np.array([0.0]))]
+    monkeypatch.setattr(model, "_settled", lambda blocks: parts)
+    assert model.score_samples(X).tolist() == [0.0, -2.0, 0.0]
 
 
 def test_members_of_communities_come_by_loading(model):
