@@ -2,10 +2,12 @@
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 import falsezero as fz
 from falsezero.data.blocks import Blocks
 from falsezero.inference.contract import Point
+from falsezero.models.convex import binary_ica
 from falsezero.models.convex.family import is_worth_sparse, within
 from falsezero.models.convex.variational import VariationalBayes
 
@@ -94,3 +96,15 @@ def test_information_criteria_are_their_formulas(model, free, n):
     assert model.n_parameters_ == free
     assert model.aic() == pytest.approx(-2 * model.log_likelihood_ + 2 * free)
     assert model.bic() == pytest.approx(-2 * model.log_likelihood_ + free * np.log(n))
+
+
+def test_only_variational_bayes_has_evidence():
+    assert fz.BinaryICA(2, inference="vb").capabilities.has_evidence
+    assert not fz.BinaryICA(2, inference="em").capabilities.has_evidence
+
+
+def test_blocks_of_binary_ica_are_few():
+    model = fz.BinaryICA(2)
+    assert model._block_rows(np.zeros((3, 10))) == binary_ica._BLOCK_CELLS // 10
+    assert model._block_rows(np.zeros((3, binary_ica._BLOCK_CELLS // 63))) == 64
+    assert model._block_rows(sparse.csr_array(np.eye(3))) is None

@@ -155,3 +155,75 @@ def test_at_most_so_many_rows_are_judged(monkeypatch):
     for most in (12, 11):
         LooksAverage((1,), tol=1e-2, max_rows=most, random_state=0).fit(looks)
     assert sizes == [12, 11]
+
+
+@pytest.mark.parametrize("n_rows", [9, 2])
+def test_the_level_is_learnt_from_last_looks_after_zeros(n_rows, monkeypatch):
+    """Every row gives up its last look once; what it had seen before must be nothing."""
+    rng = np.random.default_rng(0)
+    values = (rng.random((n_rows, 3, 4)) < 0.4).astype(float)
+    present = rng.uniform(0.1, 0.9, (n_rows, 4))
+    present[0, 0] = 0.0
+    again, given = present * rng.uniform(0.2, 0.8, (n_rows, 4)), {}
+
+    def learn(present, rate, hit):
+        given.update(present=present, rate=rate, hit=hit)
+        return np.array([0.3, 0.9])
+
+    average = LooksAverage()
+    monkeypatch.setattr(average, "_fitted", lambda looks: looks)
+    monkeypatch.setattr(looks_average, "_mean_answers", lambda models, looks: (present, again))
+    monkeypatch.setattr(looks_average, "_learn_level", learn)
+    level = average._held_out_level(fz.Looks(values), np.random.default_rng(5))
+    assert level.tolist() == [0.3, 0.9]
+    fold = np.random.default_rng(5).permutation(n_rows) % min(3, n_rows)
+    expected = [
+        (present[n, t], again[n, t] / max(present[n, t], 1e-6), bool(values[n, 2, t]))
+        for i in range(min(3, n_rows))
+        for n in np.flatnonzero(fold == i)
+        for t in range(4)
+        if values[n, :2, t].sum() == 0
+    ]
+    found = list(zip(given["present"], given["rate"], given["hit"], strict=True))
+    np.testing.assert_allclose(np.array(found, float), np.array(expected, float))
+
+
+def test_no_answer_divides_by_nothing():
+    average = LooksAverage()
+    average.models_ = [Known([[0.0, 1e-8]], [[0.0, 1e-8]])]
+    average.level_ = np.array([0.0, 1.0])
+    present, again = average.answers(fz.Looks([[[0, 0]]]))
+    np.testing.assert_allclose(present, [[1e-6, 1e-6]])
+    np.testing.assert_allclose(again, [[0.0, 1e-6 * 1e-8 / 1e-6]])
+    average.models_ = [Known([[0.5, 0.5]], [[0.9, 0.9]])]
+    assert average.again(fz.Looks([[[1, 1]]])).tolist() == [[0.9, 0.9]]
+    average.level_ = np.array([9.0, 1.0])
+    assert average.again(fz.Looks([[[0, 0]]])).tolist() == [[1.0, 1.0]], "no more than certain"
+
+
+def test_a_choice_of_rows_is_judged_but_all_are_fitted(monkeypatch):
+    looks = fz.datasets.make_looks(12, 5, 3, 2, random_state=0).looks
+    given = {}
+
+    def differ(self, some, options):
+        given["judged"], given["options"] = some, options
+        return True
+
+    def level(self, some, rng):
+        given["level"] = some
+        return np.array([0.1, 0.8])
+
+    def fitted(self, whole):
+        given["fitted"] = whole
+        return []
+
+    for name, work in (("_rows_differ", differ), ("_held_out_level", level), ("_fitted", fitted)):
+        monkeypatch.setattr(LooksAverage, name, work)
+    average = LooksAverage((2, 5, 6), max_rows=7, random_state=0).fit(looks)
+    assert len(given["judged"]) == len(given["level"]) == 7
+    assert given["fitted"] is looks or len(given["fitted"]) == 12
+    assert given["options"] == {"inference": "vb", "heterogeneity": "learn"}
+    assert average._sizes == [2, 5]
+    assert average.row_effects_
+    np.testing.assert_array_equal(average.level_, [0.1, 0.8])
+    assert 0 <= average._seed < 2**31
