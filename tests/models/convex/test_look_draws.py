@@ -7,8 +7,11 @@ import pytest
 from tests.models.convex.test_look_answers import dressed
 
 import falsezero as fz
+from falsezero.base.estimator import spawn_seeds
 from falsezero.inference.contract import Point
 from falsezero.models.convex import look_draws, looks_gibbs
+from falsezero.models.convex.look_answers import column_rates
+from falsezero.models.convex.look_intervals import drawn_intervals
 from falsezero.models.convex.row_prior import RowPrior
 
 
@@ -106,3 +109,56 @@ def test_prior_shares_of_rows_add_up_to_their_number(has_variables):
     np.testing.assert_allclose(found, expected if has_variables else np.ones((5, 3)))
     alike = looks_gibbs._prior_share(block, SimpleNamespace(ones=drawn.ones, row_prior=None))
     np.testing.assert_array_equal(alike, np.ones((5, 3)))
+
+
+@pytest.mark.parametrize("detection", [None, 0.6])
+def test_a_fit_by_draws_keeps_the_rates_of_every_draw(detection):
+    looks = fz.as_looks(dressed().to_numpy())
+    model = fz.RepeatedLooks(
+        2, inference="gibbs", n_draws=3, n_init=2, detection=detection, random_state=0, tol=1e-2
+    ).fit(looks)
+    seed = spawn_seeds(0, 3)[-1]
+    assert model.draw_seed_ == int(seed.generate_state(1)[0])
+    assert model.detection_draws_.shape == (3, 3)
+    np.testing.assert_allclose(model.detection_, model.detection_draws_.mean(axis=0))
+    assert not model.rate_covariance_.any()
+    if detection is not None:
+        np.testing.assert_array_equal(model.detection_draws_, detection)
+        assert model.heterogeneity_ == 0
+        return
+    rates = model._steps(model._blocks(looks, reset=False)).seen
+    spreads = []
+    for number in range(3):
+        drawn = model.draws_.at(number).drawn
+        expected = column_rates(rates, drawn.seen_mean, drawn.seen)
+        np.testing.assert_allclose(model.detection_draws_[number], expected)
+        spreads.append(float(drawn.seen.spread))
+    assert model.heterogeneity_ == pytest.approx(np.mean(spreads))
+
+
+@pytest.mark.parametrize(("by", "axis"), [("columns", 0), ("rows", 1)])
+def test_intervals_of_draws_are_their_quantiles(by, axis):
+    rng = np.random.default_rng(0)
+    values = (rng.random((5, 2, 3)) < 0.4).astype(float)
+    answers = SimpleNamespace(
+        present=rng.random((5, 3)),
+        by_columns=rng.integers(0, 6, (20, 3)),
+        by_rows=rng.integers(0, 4, (20, 5)),
+    )
+    model = SimpleNamespace(
+        detection_=np.array([0.2, 0.5, 0.7]), detection_draws_=rng.random((20, 3))
+    )
+    table = drawn_intervals(model, values, answers, 0.8, by)
+    drawn = np.sort(answers.by_columns if axis == 0 else answers.by_rows, axis=0)
+    np.testing.assert_array_equal(table["seen"], (values.sum(axis=1) > 0).sum(axis=axis))
+    np.testing.assert_allclose(table["occupied"], answers.present.sum(axis=axis))
+    # A tenth of 19 steps below the lowest, rounded outwards.
+    np.testing.assert_array_equal(table["occupied_low"], drawn[1])
+    np.testing.assert_array_equal(table["occupied_high"], drawn[18])
+    assert table.columns[0] == by[:-1]
+    assert ("detection" in table.columns) is (axis == 0)
+    if axis == 0:
+        np.testing.assert_array_equal(table["detection"], model.detection_)
+        low, high = np.quantile(model.detection_draws_, [0.1, 0.9], axis=0)
+        np.testing.assert_allclose(table["detection_low"], low)
+        np.testing.assert_allclose(table["detection_high"], high)

@@ -110,3 +110,22 @@ def test_uncertain_rates_pull_towards_a_half():
     present, variance = np.array([0.0, 0.2, 0.5, 1.0]), np.array([2.0, 2.0, 2.0, 2.0])
     inside = expit(logit(0.2) / np.sqrt(1 + np.pi * 2 / 8))
     np.testing.assert_allclose(averaged_over_rates(present, variance), [0, inside, 0.5, 1])
+
+
+def test_with_false_alarms_what_was_seen_need_not_be_there():
+    looks = fz.datasets.make_looks(30, 4, 3, 2, random_state=1).looks
+    model = fz.RepeatedLooks(2, false_alarms=True, tol=1e-3, random_state=0).fit(looks)
+    table = model.intervals(looks, level=0.999999)
+    there, reach = by_hand(model, looks, 0.999999, 0)
+    np.testing.assert_allclose(table["occupied_low"], np.maximum(there - reach, 0))
+    assert (table["occupied_low"] < table["seen"]).any()
+
+
+def test_known_detection_is_not_uncertain():
+    looks = fz.datasets.make_looks(30, 4, 3, 2, random_state=1).looks
+    model = fz.RepeatedLooks(2, detection=0.6, tol=1e-3, random_state=0).fit(looks)
+    assert (model.rate_covariance_[:, 0, 0] < 1e-10).all()
+    table = model.intervals(looks)
+    np.testing.assert_allclose(table["detection_low"], 0.6, atol=1e-4)
+    certain = fz.RepeatedLooks(2, detection=1.0, tol=1e-3, random_state=0).fit(looks)
+    np.testing.assert_allclose(certain.intervals(looks)["detection_high"], 1.0, atol=1e-6)
