@@ -108,3 +108,15 @@ def test_blocks_of_binary_ica_are_few():
     assert model._block_rows(np.zeros((3, 10))) == binary_ica._BLOCK_CELLS // 10
     assert model._block_rows(np.zeros((3, binary_ica._BLOCK_CELLS // 63))) == 64
     assert model._block_rows(sparse.csr_array(np.eye(3))) is None
+
+
+@pytest.mark.parametrize("inference", ["em", "vb"])
+def test_rows_never_seen_begin_with_even_weights(inference):
+    model = fz.BinaryICA(4, inference=inference, gamma0=0.5)
+    blocks = model._blocks(X, reset=True)
+    [rows] = model._fresh_rows(blocks)
+    expected = np.full((6, 4), 1 / 4) if inference == "em" else np.full((6, 4), 0.5 + 4 / 4)
+    np.testing.assert_allclose(rows[0], expected)
+    looks = fz.RepeatedLooks(4, gamma0=0.5, random_state=0, tol=1e-2).fit(X[:, None])
+    [rows] = looks._start_rows(looks._blocks(X[:, None], reset=False)).local
+    np.testing.assert_allclose(rows.content, np.full((6, 4), 0.5 + 4 / 4))
