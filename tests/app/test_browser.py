@@ -113,13 +113,20 @@ def test_cancelling_leads_back(page, drop, slow_csv) -> None:
 
 COUNTS = b"site,Sus,Bos,Felis,Canis\nA,3,0,1,0\nB,0,0,2,1\nC,1,1,0,0\n"
 MENDED = {
-    "counts.csv": (COUNTS, "binarize=0"),
-    "latin.csv": ("site,Bär,Luchs\nA,1,0\nB,0,1\n".encode("latin-1"), "encoding='latin-1'"),
-    "utf16.csv": ("site,Sus,Bos\nA,1,0\nB,0,1\n".encode("utf-16"), "encoding='utf-16'"),
+    "counts.csv": (COUNTS, "Values above 0 are ones"),
+    "latin.csv": ("site,Bär,Luchs\nA,1,0\nB,0,1\n".encode("latin-1"), "Read it as latin-1"),
+    "utf16.csv": ("site,Sus,Bos\nA,1,0\nB,0,1\n".encode("utf-16"), "Read it as utf-16"),
     "marks.csv": (b"site,a,b,c,d\nA,P,0,P,0\nB,0,P,P,0\n", "'P' means present"),
-    "gaps.csv": (b"site,a,b\nA,1,\nB,,1\n", "marks={'': 0}"),
-    "twice.csv": (b"site,species\nA,Sus\nA,Sus\nB,Bos\n", "duplicates='max'"),
-    "titled.csv": (b"Survey of 1999\nsite,a,b\nA,1,0\nB,0,1\n", "skip=1"),
+    "gaps.csv": (b"site,a,b\nA,1,\nB,,1\n", "An empty cell means absent"),
+    "twice.csv": (b"site,species\nA,Sus\nA,Sus\nB,Bos\n", "Count a pair once"),
+    "titled.csv": (
+        b"Survey of 1999\nsite,a,b\nA,1,0\nB,0,1\n",
+        "names of the columns stand in line 2",
+    ),
+    "cut.csv": (
+        b"Survey; 1999\nsite;a;b\nA;1;0\nB;0;1\n",
+        "names of the columns stand in line 2",
+    ),
 }
 
 
@@ -129,6 +136,7 @@ def test_a_click_mends_what_the_sentence_names(page, drop, name) -> None:
     drop((name, content))
     problem = page.text_content("#reading .problem p")
     assert problem.startswith(name)
+    assert "=" not in problem, "options are for those who type them"
     assert page.is_disabled("#start")
     page.locator(".remedies button", has_text=remedy).first.click()
     page.wait_for_selector("#reading .corner")
@@ -154,7 +162,7 @@ def test_read_at_once(page, drop, name) -> None:
 def test_a_workbook_with_titles_above_its_table(page, drop) -> None:
     lines = [["Survey of 1999"], [], ["site", "Sus", "Bos"], ["A", 1, 0], ["B", 0, 1]]
     drop(("finds.xlsx", workbook(lines)))
-    page.locator(".remedies button", has_text="skip=").first.click()
+    page.locator(".remedies button", has_text="names of the columns").first.click()
     page.wait_for_selector("#reading .corner")
     assert "2 rows × 2 columns" in page.text_content("#reading")
 

@@ -17,7 +17,7 @@ import scipy.io
 import scipy.sparse as sp
 
 import falsezero as fz
-from falsezero.app.options import remedies
+from falsezero.app.remedies import remedies
 
 VALUES = np.array([[1, 0, 1, 0], [0, 1, 0, 0], [1, 1, 0, 1]])
 ROWS = ["Sansan", "Pikermi", "Sinap"]
@@ -184,6 +184,7 @@ def graph(folder: Path) -> Any:
 
 IDS = COUNTS.set_axis([1004, 17, 23])
 PAIRS = [list(pair) for pair in LONG]
+DATED = [[row, 1999, column] for row, column in LONG]
 PER_CENT = FRAME.map(lambda value: "45%" if value else "0%")
 THOUSANDS = FRAME.map(lambda value: '"1,250"' if value else "0")
 GRADES = pd.DataFrame([["r", 0, "+", 0], [0, "2m", 0, 0], ["+", "r", 0, 3]], ROWS, COLUMNS)
@@ -209,6 +210,10 @@ CASES = {
     ),
     "comments above": Case(text("a.csv", "# found in 1999\n# by us\n" + wide())),
     "a title above": Case(text("a.csv", "Finds of 1999\n" + wide()), ({"skip": 1},)),
+    "a title with the delimiter in it": Case(
+        text("a.csv", "Finds; 1999\n" + lines(["site", "year", "genus"], DATED, ";")),
+        ({"skip": 1}, {"row": "site", "column": "genus"}),
+    ),
     "sep= of Excel": Case(text("a.csv", "sep=;\n" + wide(cut=";"))),
     "trailing commas": Case(text("a.csv", wide().replace("\n", ",,\n"))),
     "tabs in a .csv": Case(text("a.csv", wide(cut="\t"))),

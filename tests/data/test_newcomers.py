@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 import falsezero as fz
-from falsezero.app.options import remedies
+from falsezero.app.remedies import remedies
 from falsezero.data.errors import DataError
 
 BIRDS = [f"Parus {name}" for name in "abcdefgh"]

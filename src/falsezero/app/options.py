@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import ast
-import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from falsezero.data.errors import DataError
 
-__all__ = ["FILES", "audit_options", "read_options", "remedies"]
+__all__ = ["FILES", "READ_OPTIONS", "audit_options", "read_options"]
 
 _LONGEST = 500
 _MOST = 2000
@@ -61,7 +59,7 @@ def _index(value: Any) -> str | bool:
     return False if value is False else _text(value)
 
 
-_READ: dict[str, Callable[[Any], Any]] = {
+READ_OPTIONS: dict[str, Callable[[Any], Any]] = {
     **dict.fromkeys(("row", "column", "value", "look", "observer"), _text),
     **dict.fromkeys(("layer", "delimiter", "encoding", "duplicates"), _text),
     "index": _index,
@@ -83,7 +81,7 @@ def read_options(given: Mapping[str, Any], files: Sequence[str]) -> dict[str, An
     >>> read_options({"row": "site", "surveyed": "effort.csv"}, ["effort.csv"])
     {'row': 'site', 'surveyed': 'effort.csv'}
     """
-    options = _checked({k: v for k, v in given.items() if k not in FILES}, _READ)
+    options = _checked({k: v for k, v in given.items() if k not in FILES}, READ_OPTIONS)
     for name in FILES:
         if given.get(name) is not None:
             if given[name] not in files:
@@ -109,43 +107,3 @@ def _checked(given: Mapping[str, Any], known: Mapping[str, Callable[[Any], Any]]
         except ValueError as problem:
             raise DataError(f"{name}= must be {problem}.") from None
     return options
-
-
-_QUOTED = r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\""
-_SETTING = re.compile(
-    rf"(?<![\w.])(?P<name>\w+)=(?P<value>{_QUOTED}|\{{(?:{_QUOTED}|[^}}'\"])*\}}"
-    rf"|\[(?:{_QUOTED}|[^]'\"])*\]|-?[\d.]+(?<!\.)|True|False)"
-)
-
-
-def remedies(sentence: str) -> list[dict[str, Any]]:
-    """Settings that a sentence of the library recommends, each with its own words.
-
-    >>> remedies("t.csv holds 3; pass binarize=0 to make values above it ones, or kind='count'.")
-    [{'words': 'binarize=0 to make values above it ones', 'options': {'binarize': 0}}]
-    """
-    found: list[tuple[str, dict[str, Any]]] = []
-    for words in re.split(r", or | or (?=\w+=)|, (?=\w+=)|; pass | pass |, such as ", sentence):
-        settings = [(m["name"], m["value"]) for m in _SETTING.finditer(words)]
-        if settings and all(name in _READ for name, _ in settings):
-            options = {name: ast.literal_eval(value) for name, value in settings}
-            meanings = _meanings(options["marks"]) if _OTHERS.search(words) else []
-            is_one_of_three = len(options.get("marks", ())) == 1 and bool(meanings)
-            found += meanings if is_one_of_three else [(words, options), *meanings]
-    return [
-        {"words": words.strip().rstrip("."), "options": options} for words, options in found[:8]
-    ]
-
-
-_OTHERS = re.compile(r"\([01]: \w+, (0: absent|None: not observed)\)")
-"""What else a mark may mean, after the meaning that is recommended."""
-
-
-def _meanings(marks: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
-    """A mark that is not known may mean any of three things."""
-    meant = {1: "present", 0: "absent", None: "not observed"}
-    return [
-        (f"{text!r} means {words}", {"marks": {text: value}})
-        for text in marks
-        for value, words in meant.items()
-    ]

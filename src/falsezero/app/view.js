@@ -23,7 +23,8 @@ function roleOf(name, options, found) {
 
 // The first lines, with a choice over each column of what it is.
 export function drawLines(found, layout, options, changed) {
-  if (!found.names.length) return element("p", { className: "hint", textContent: "A matrix with labels of its own; there is nothing to choose." });
+  const nothing = found.problem ? "" : "A matrix with labels of its own; there is nothing to choose.";
+  if (!found.names.length) return element("p", { className: "hint", textContent: nothing });
   const roles = ROLES[layout];
   const classes = found.names.map((name) => (roleOf(name, options, found) === "drop" ? "drop-out" : roleOf(name, options, found)));
   const heads = found.names.map((name, i) => {
@@ -53,7 +54,7 @@ export function drawReading(found, apply) {
     return list;
   };
   if (found.problem) {
-    parts.push(element("div", { className: "problem", role: "alert" }, element("p", { textContent: found.problem }), buttons()));
+    parts.push(element("div", { className: "problem", role: "alert" }, element("p", { textContent: found.said ?? found.problem }), buttons()));
   } else {
     for (const note of found.notes) parts.push(element("div", { className: "note" }, element("p", { textContent: note })));
     if (found.notes.length && found.remedies.length) parts.at(-1).append(buttons());

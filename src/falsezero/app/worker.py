@@ -15,7 +15,8 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import Any
 
-from falsezero.app.options import FILES, audit_options, read_options, remedies
+from falsezero.app.options import FILES, audit_options, read_options
+from falsezero.app.remedies import remedies, without_remedies
 from falsezero.data.errors import as_sentence
 
 __all__ = ["main"]
@@ -50,6 +51,7 @@ def look_at(task: dict[str, Any], tell: Tell) -> dict[str, Any]:
         names, lines = [], []
     problem = None if found.problem is None else sentence(found.problem)
     notes = [sentence(note) for note in found.warnings]
+    ways = [each for said in ([problem] if problem else notes) for each in remedies(said)]
     return {
         "names": [name[:_NAME] for name in names[:_NAMES]],
         "n_names": len(names),
@@ -57,8 +59,9 @@ def look_at(task: dict[str, Any], tell: Tell) -> dict[str, Any]:
         "options": found.options if task["options"] is None else task["options"],
         "named_by": _label_column(names, found),
         "problem": problem,
-        "notes": notes,
-        "remedies": [each for said in ([problem] if problem else notes) for each in remedies(said)],
+        "said": without_remedies(problem) if problem and ways else problem,
+        "notes": [without_remedies(note) for note in notes] if ways and not problem else notes,
+        "remedies": ways,
         "table": None if found.table is None else _corner(found.table, task),
     }
 

@@ -46,6 +46,9 @@ def mends_of_text(
 
     `taken` is the column that was taken for the row labels, unless `index` says which is.
     """
+    header = _header_below(file, names)
+    if header is not None:
+        return f"skip={header - 1} if the names of the columns stand in line {header}"
     roles = {} if index is not None else long_roles(names, _sample(file))
     may_name = index is None and bool(found.label) and is_number(found.label)
     if roles:
@@ -65,6 +68,25 @@ def mends_of_text(
     if may_name:
         ways.append(f"index={quote(found.column)} if that column names the rows")
     return ", or ".join(ways)
+
+
+def _header_below(file: Lines, names: Sequence[str]) -> int | None:
+    """The line with the names of the columns, where a title was taken for them.
+
+    A title with one delimiter in it is one field short, as the first line of a table that R wrote
+    is; but the line below it holds words only, and lines below that hold numbers.
+    """
+    records = list(islice(file.records(), _SAMPLE))
+    if not file.header or names[0] or len(records) < 3 or len(records[0][1]) >= len(names):
+        return None
+    words, *below = [fields for _, fields in records[1:]]
+    decimal = "," if file.cut == ";" else "."
+
+    def has_number(fields: Sequence[str]) -> bool:
+        return any(is_number(field.strip().replace(decimal, ".")) for field in fields)
+
+    is_header = not has_number(words) and all(map(has_number, below))
+    return records[1][0] if is_header else None
 
 
 def _may_be_mark(text: str) -> bool:

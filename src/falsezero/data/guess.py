@@ -51,7 +51,8 @@ def guess_layout(path: Any) -> Guess:
     stands in the way of reading it is the guess's `problem`, which names the option that mends it.
     """
     wide = attempt(path, {})
-    if wide.problem is None:
+    # Names of columns have to be found before anything can be said of them.
+    if wide.problem is None or "skip=" in str(wide.problem):
         return wide
     try:
         roles = long_roles(*preview(path, _SAMPLE))
