@@ -31,6 +31,10 @@ def test_walk(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(sys, "argv", [name])
     shown = runpy.run_path(str(WALKS / f"{name}.py"))["walk"](tmp_path)
     assert shown.stat().st_size > 0
+    if shown.suffix == ".csv":
+        assert len(shown.read_text().splitlines()) > 1, (
+            "a list without a line shows nobody anything"
+        )
 
 
 def test_what_the_ecologist_shows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
