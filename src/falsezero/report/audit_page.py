@@ -234,7 +234,7 @@ def _ones(audit: Audit) -> str:
         f"{len(found):,} ones were expected less than a tenth as often as others in their column; "
         "the strangest first. Most are rare finds and true; some may be mistakes of recording."
     )
-    return f"<h2>Surprising ones</h2><p>{text}</p>{data_table(columns)}"
+    return f"<h2>Surprising ones</h2><p>{text}</p>{data_table(columns, 'ones')}"
 
 
 def _basis(audit: Audit) -> str:

@@ -25,8 +25,10 @@ __all__ = [
     "figure",
     "inline",
     "paragraphs",
-    "probability",
 ]
+
+_LONG_ROW = 3
+"""Width over height from which on a picture is a row of panels."""
 
 _LONG = 25
 """Lines beyond which a table scrolls within itself."""
@@ -109,11 +111,14 @@ def figure(display: Any, caption: str) -> str:
         # A script that the picture's font lacks shows as boxes there, and as itself all around.
         warnings.filterwarnings("ignore", "Glyph .* missing")
         display.figure_.savefig(stream, format="png", dpi=110)
-    display.close()
+    width, height = display.figure_.get_size_inches()
     data = base64.b64encode(stream.getvalue()).decode()
     text = html.escape(caption)
+    display.close()
+    # A narrow screen scrolls along a long row of panels instead of shrinking it.
+    kind = ' class="long-row" tabindex="0"' if width > _LONG_ROW * height else ""
     image = f'<img alt="{text}" src="data:image/png;base64,{data}">'
-    return f"<figure>{image}<figcaption>{text}</figcaption></figure>"
+    return f"<figure{kind}>{image}<figcaption>{text}</figcaption></figure>"
 
 
 def document(title: str, body: str, *, inner_pages: Sequence[str] = ()) -> str:
