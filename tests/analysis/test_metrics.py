@@ -189,7 +189,7 @@ def test_the_histogram_is_the_same_in_tiles(monkeypatch):
     cut = posterior_histogram(model, clean, spoilt)
     for name in whole.columns:
         np.testing.assert_allclose(cut[name], whole[name])
-    with pytest.raises(TypeError, match="NoisyOr does not say which component made a cell"):
+    with pytest.raises(TypeError, match="NoisyOr cannot tell which component made a cell"):
         posterior_histogram(fz.NoisyOr(2, tol=0.1, random_state=0).fit(spoilt), clean, spoilt)
 
 

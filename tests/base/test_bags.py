@@ -101,7 +101,7 @@ def test_cells_not_observed_are_left_out_of_the_bag():
         model.fit(table)
         pairs = np.array([[a, 3.0 - a, np.nan] for a in range(4)])
         assert np.exp(model.score_samples(pairs)).sum() == pytest.approx(1, abs=1e-6)
-        with pytest.raises(ValueError, match="completes rows whose cells were all observed"):
+        with pytest.raises(ValueError, match="completes only rows without missing cells"):
             model.completion_samples(pairs)
 
 

@@ -84,7 +84,7 @@ def test_a_file_with_arrays_of_another_size_is_refused(name, tmp_path):
     model = model_class(name)().fit(table())
     model.n_features_in_ = 11
     fz.save(model, tmp_path / "model.fz")
-    with pytest.raises(ValueError, match="do not fit together"):
+    with pytest.raises(ValueError, match="shapes do not match"):
         fz.load(tmp_path / "model.fz")
 
 

@@ -25,13 +25,13 @@ def test_a_slash_leads_to_the_search_and_enter_to_what_it_finds(open_page, group
     assert page.text_content(".finder output").startswith("8 rows, 0 columns")
     page.keyboard.press("Enter")
     assert page.text_content(".finder output").startswith("1 of 8: row image 179")
-    first = page.text_content(".said")
+    first = page.text_content(".readout")
     assert first.startswith("image 179")
     page.keyboard.press("Enter")
-    second = page.text_content(".said")
+    second = page.text_content(".readout")
     assert second != first
     page.keyboard.press("Shift+Enter")
-    assert page.text_content(".said") == first
+    assert page.text_content(".readout") == first
     page.keyboard.press("Escape")
     assert page.input_value("#fz-find") == ""
     assert page.evaluate("document.activeElement.id") == "fz-table"

@@ -341,7 +341,7 @@ def test_iterations_are_counted_as_the_model_counts_them(three) -> None:
 
 def test_axes_that_cannot_be_cut_are_refused(three) -> None:
     ax = plt.figure().add_axes((0.1, 0.1, 0.5, 0.5))
-    with pytest.raises(ValueError, match=r"ax= must be one of plt.subplots\(\)"):
+    with pytest.raises(ValueError, match=r"ax= must come from plt.subplots\(\)"):
         plot.ComponentBarsDisplay.from_estimator(*three, ax=ax)
 
 

@@ -76,9 +76,9 @@ def test_a_folder_that_is_not_there_is_said_before_the_work(finds, tmp_path) -> 
     ("values", "words"),
     [
         (np.ones((3, 1)), "3 rows and 1 column"),
-        (np.zeros((3, 4)), "nothing but zeros"),
-        (np.ones((3, 4)), "nothing but ones"),
-        (np.full((3, 4), np.nan), "nothing but cells not observed"),
+        (np.zeros((3, 4)), "holds only zeros"),
+        (np.ones((3, 4)), "holds only ones"),
+        (np.full((3, 4), np.nan), "holds only cells not observed"),
     ],
 )
 def test_a_table_with_nothing_to_report_is_refused(values, words, tmp_path) -> None:
@@ -135,9 +135,9 @@ def chosen(best: int) -> SimpleNamespace:
         ({"selection": chosen(8)}, "8, is the largest that was tried"),
         ({"selection": chosen(4)}, "4, is the smallest that was tried"),
         ({"selection": chosen(5)}, "Nothing stands out"),
-        ({"undecided": np.array([0])}, "Component 1 was called noise by a narrow margin"),
-        ({"undecided": np.array([1])}, "Component 2 was called content by a narrow margin"),
-        ({"model": SimpleNamespace(converged_=False)}, "had not settled"),
+        ({"undecided": np.array([0])}, "Component 1 was classified as noise by a narrow margin"),
+        ({"undecided": np.array([1])}, "Component 2 was classified as content by a narrow margin"),
+        ({"model": SimpleNamespace(converged_=False)}, "stopped before it converged"),
         ({"table": SimpleNamespace(shape=(12, 100), n_ones=5000)}, "poorly determined"),
     ],
 )

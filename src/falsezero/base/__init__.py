@@ -1,1 +1,1 @@
-"""The estimator contract, written once: `estimator.py` is the face."""
+"""The estimator contract; start with `estimator.py`."""

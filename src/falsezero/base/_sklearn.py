@@ -1,8 +1,8 @@
-"""What falsezero takes from scikit-learn's private parts, and its untyped classes, in one place.
+"""The one place where private names and untyped classes of scikit-learn are used.
 
-scikit-learn tells authors of estimators to use the private names but gives no public ones;
-``tests/test_dependencies.py`` checks what we expect of each. It has no type information either:
-`Estimator` and `Transformer` declare what we rely on, so that every other module is type-checked
+scikit-learn tells authors of estimators to use these private names but has no public ones;
+``tests/test_dependencies.py`` checks what we expect of each. Nor does it have type information:
+`Estimator` and `Transformer` declare what we rely on, so that all other modules can be type-checked
 strictly.
 """
 

@@ -1,7 +1,8 @@
 """Rows of counts as bags of tokens: one row score for all models, and document completion.
 
-A bag has the log probability of its tokens in one order, plus the log of the number of orders. It
-is taken given the row's total, so that models with and without a distribution of totals compare.
+The score of a bag is the log probability of its tokens in one order plus the log of the number of
+orders. It is conditional on the row's total, so that models with and without a distribution of
+totals can be compared.
 """
 
 from __future__ import annotations
@@ -54,7 +55,7 @@ def split_tokens(
     for start, end in pairwise(values.indptr):
         row = slice(start, end)
         rng = np.random.default_rng(row_seed(seed, values.indices[row], data[row]))
-        # Beyond 2^53 a double cannot hold every half, and coins add nothing to its last digit.
+        # Beyond 2^53 doubles skip integers, and a coin's effect is below their precision.
         whole = np.floor(np.minimum(data[row], 2.0**53))
         coins = rng.binomial(whole.astype(np.int64), 0.5)
         first[row] += np.where(data[row] <= 2.0**53, coins, data[row] / 2)
@@ -84,8 +85,7 @@ def token_log_likelihood(
 class CompletesRows:
     """Document completion, for models whose tokens have p(column | row) = sum_k m_k theta_k.
 
-    Another number than `score_samples`: half of a row is judged given the other half, so the two
-    are never compared.
+    Not to be compared with `score_samples`: here half of a row is predicted from the other half.
     """
 
     components_: Matrix
@@ -97,7 +97,7 @@ class CompletesRows:
         ----------
         X : table of counts without unobserved cells
         random_state : int, default=0
-            Tokens are dealt to the halves by coins of their own.
+            Seed of the coins that deal tokens to the halves.
         """
         shown, hidden = self._halves(X, random_state)
         return token_log_likelihood(hidden, self._weights_of_half(shown), self.components_)
@@ -108,7 +108,7 @@ class CompletesRows:
         return float(self.completion_samples(X).sum() / max(float(hidden.sum()), 1.0))
 
     def completion_perplexity(self, X: Any) -> float:
-        """exp(-completion_score): among how many columns the model is undecided, on average."""
+        """exp(-completion_score): the average number of equally likely columns per token."""
         return float(np.exp(-self.completion_score(X)))
 
     def _weights_of_half(self: Any, shown: Blocks) -> np.ndarray:
@@ -120,8 +120,8 @@ class CompletesRows:
         blocks = self._blocks(X, reset=False)
         if any(block.missing_csr is not None for block in blocks):
             raise ValueError(
-                f"{type(self).__name__} completes rows whose cells were all observed, but some of "
-                "these are missing; criterion='cells' and score_samples leave such cells out."
+                f"{type(self).__name__} completes only rows without missing cells, but some cells "
+                "here are missing; criterion='cells' and score_samples leave such cells out."
             )
         values = sparse.csr_array(sparse.vstack([b.csr for b in blocks], format="csr"))
         shown, hidden = split_tokens(values, random_state)

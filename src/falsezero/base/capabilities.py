@@ -1,4 +1,4 @@
-"""What a model can be asked, declared by the model itself in one record."""
+"""The record in which each model declares what it supports."""
 
 from __future__ import annotations
 
@@ -14,37 +14,37 @@ RowScore = Literal["density", "bound", "bag", "bag by group"]
 
 @dataclass(frozen=True)
 class Capabilities:
-    """What `analysis`, `plot`, `explorer` and the shell may ask of a model.
+    """What a model supports, for `analysis`, `plot`, `explorer` and the shell to read.
 
-    Every model has one as its attribute `capabilities`; nobody finds out by trying.
+    Every model has one as its attribute `capabilities`; no code probes for methods instead.
 
     Parameters
     ----------
     table : {"binary", "count", "weight", "real"}
-        Values that the model can be fitted to: zeros and ones, whole numbers from 0 on, any
-        numbers from 0 on, any numbers.
+        Values that the model can be fitted to: zeros and ones, non-negative integers, non-negative
+        numbers, any numbers.
     link : {"convex", "linear", "noisy-or", "logistic", "tanh"} or None
         How row weights and `components_` become the expected table; see `falsezero.base.links`.
         None where the expected table needs more than these two, such as row totals.
     row_score : {"density", "bound", "bag", "bag by group"} or None
-        What `score_samples` returns for a row, its weights integrated out; None for models without
-        it. "density": log probability of all its observed cells. "bound": a lower bound on that.
-        "bag": log probability of its counts given their total. "bag by group": the same given the
-        total of each group of columns. Scores with different meanings are never compared.
+        What `score_samples` returns for a row, with its weights integrated out; None for models
+        without it. "density": log probability of all its observed cells. "bound": a lower bound on
+        that. "bag": log probability of its counts given their total. "bag by group": the same given
+        the total of each group of columns. Scores with different meanings are never compared.
     completes_rows : bool, default=False
         Whether `completion_samples` gives the log probability of half of a row's tokens given the
         other half.
     sample_size : {"rows", "cells"} or None
-        What n in the model's BIC counts; None for models without `aic` and `bic`.
+        What n counts in the model's BIC; None for models without `aic` and `bic`.
     has_evidence : bool, default=False
         Whether `evidence_`, a bound on the log evidence, can judge the number of components.
     cell_has_cause : bool, default=False
-        Whether each cell was made by one component, so that `cell_posterior` can tell which, and a
-        component can be called noise.
+        Whether each cell was made by exactly one component, so that `cell_posterior` can tell which
+        and a component can be classified as noise.
     leaves_cells_out : bool, default=True
-        Whether cells that were not observed (NaN) are left out of the likelihood.
+        Whether unobserved cells (NaN) are left out of the likelihood.
     sparse : bool, default=False
-        Whether the zeros of a sparse table are never visited one by one.
+        Whether a sparse table is fitted without visiting each of its zeros.
     distributed : bool, default=False
         Whether the model can be fitted to `falsezero.Shards`, tables larger than memory.
 
@@ -68,7 +68,7 @@ class Capabilities:
 
 
 def capabilities_of(model: Any) -> Capabilities:
-    """The record that a model declares; a TypeError for anything that is not a falsezero model.
+    """The capabilities of a model; a TypeError for anything but a falsezero model.
 
     >>> import falsezero as fz
     >>> capabilities_of(fz.PLSA()).table

@@ -1,4 +1,4 @@
-"""What the baselines share beyond the contract: information criteria, and blocks for sparse."""
+"""Information criteria, and the size of row blocks for sparse passes."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ _ENTRIES_PER_COLUMN = 16
 
 
 def sparse_block_rows(values: Any) -> int | None:
-    """Rows in a block so that its stored entries outweigh a statistic of all columns.
+    """Rows per block such that its stored entries outnumber the entries of a column statistic.
 
-    A pass over the ones alone costs little for each row; blocks sized for dense work arrays would
-    pay more for adding statistics up than for the pass. None for dense tables.
+    A pass over the ones costs little per row; in blocks sized for dense work arrays, adding up the
+    statistics would cost more than the pass. None for dense tables.
 
     >>> sparse_block_rows(sparse.eye_array(1000, format="csr"))
     1000

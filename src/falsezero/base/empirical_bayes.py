@@ -18,7 +18,7 @@ _ATOMS = 2000
 _FLOOR = 1e-12
 _CELLS_AT_A_TIME = 4_000_000
 _CELLS_KEPT = 20_000_000
-"""Logarithms of so many cells of atoms are kept; of more they are worked out again as needed."""
+"""Most logarithms kept in memory; beyond this they are recomputed as needed."""
 
 _ROWS_AT_A_TIME = 4096
 
@@ -49,21 +49,21 @@ class EmpiricalBayes:
             for rows in _row_runs(block)
         ]
         found: np.ndarray = np.concatenate(scores)
-        # What is left of a row that is mostly missing may be a rounding error above zero.
+        # The score of a mostly missing row may be a rounding error above zero.
         np.minimum(found, 0.0, out=found)
         return found
 
     def _logs(self: Any, atoms: np.ndarray, start: int, stop: int) -> tuple[np.ndarray, np.ndarray]:
         """Log odds of a one, and log probability of a zero, for each atom and some columns.
 
-        In double precision whatever the fit: mostly missing rows are small differences of sums.
+        Always in double precision: scores of mostly missing rows are small differences of sums.
         """
         expected = self._expected_columns(atoms, slice(start, stop)).astype(float)
         log_zero = np.log(np.maximum(1 - expected, _FLOOR))
         return np.log(np.maximum(expected, _FLOOR)) - log_zero, log_zero
 
     def _row_prior(self: Any) -> tuple[np.ndarray, np.ndarray]:
-        """Weights that rows may have, and how frequent each is: those of the training rows."""
+        """Possible row weights and their probabilities: those of the training rows."""
         weights = self.row_weights_
         if len(weights) > _ATOMS:
             picked = np.random.default_rng(0).choice(len(weights), _ATOMS, replace=False)
@@ -71,7 +71,7 @@ class EmpiricalBayes:
         return weights, np.full(len(weights), 1.0 / len(weights))
 
     def sample(self: Any, n_samples: int = 1, random_state: Any = None) -> np.ndarray:
-        """Draw rows from the model; their weights are drawn from the learnt or training ones."""
+        """Draw rows from the model, with weights from their learnt or empirical distribution."""
         check_is_fitted(self)
         n_samples = checked_count(n_samples, "n_samples")
         seed = self.random_state if random_state is None else random_state
@@ -89,7 +89,7 @@ def _contrast(
     logs: Callable[[int, int], tuple[np.ndarray, np.ndarray]],
     slices: list[tuple[int, int]],
 ) -> np.ndarray:
-    """What ones, and cells not observed, change in the log likelihood of an all-zero row."""
+    """Change of an all-zero row's log likelihood by its ones and unobserved cells."""
     values: Any = block.values[rows]
     missing = None if block.missing is None else block.missing[rows].astype(float)
     total = np.zeros(())
@@ -102,6 +102,6 @@ def _contrast(
 
 
 def _row_runs(block: Block) -> Iterator[slice]:
-    """A few thousand rows at a time: each brings a number for every atom."""
+    """Chunks of a few thousand rows: each row needs a number for every atom."""
     for start in range(0, block.shape[0], _ROWS_AT_A_TIME):
         yield slice(start, min(start + _ROWS_AT_A_TIME, block.shape[0]))

@@ -24,8 +24,8 @@ __all__ = ["Interval", "OptimisedModel", "StrOptions", "checked_keep", "spawn_se
 
 _ROW_TOL = 1e-9
 _MANY_ROWS = 200_000
-"""Rows up to which a fit ends by settling each of them, at the cost of some hundred iterations;
-with more, their weights are those of the last iteration."""
+"""A fit of at most this many rows ends by settling each of them, at the cost of some hundred
+iterations; in larger fits row weights are those of the last iteration."""
 
 _ROW_ITER = 1000
 
@@ -33,20 +33,22 @@ _ROW_ITER = 1000
 class OptimisedModel(FactorModel):
     """A factor model that the engine fits by raising an objective.
 
-    A model supplies its constructor, its `capabilities` and four small methods: `_steps` (its
-    mathematics, for the engine), `_start_rows` (row quantities before any data was seen), `_adopt`
-    (store what was learnt) and `_weights` (what `transform` returns).
+    A model supplies its constructor (with the parameters that are checked below), its
+    `capabilities` and four small methods: `_steps` (its mathematics, for the engine), `_start_rows`
+    (initial row quantities), `_adopt` (store what was learnt) and `_weights` (what `transform`
+    returns).
     """
 
     _row_tol = _ROW_TOL
     _rows_may_stay = False
-    """Whether `_adopt` leaves the weights of rows in files where a table asks for it."""
+    """Whether `_adopt` can leave row weights in files, for tables that keep them there."""
 
     _parameter_constraints: dict[str, list[Any]] = {
         "n_components": [Interval(Integral, 1, None, closed="left")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="left")],
         "n_init": [Interval(Integral, 1, None, closed="left")],
+        "acceleration": [StrOptions({"squarem"}), None],
         "binarize": [Interval(Real, None, None, closed="neither"), None],
         "n_jobs": [Integral, None],
         "verbose": ["verbose"],
@@ -59,16 +61,16 @@ class OptimisedModel(FactorModel):
 
     @abstractmethod
     def _steps(self, blocks: Blocks) -> Steps:
-        """The model's mathematics for a table of this kind."""
+        """The model's update steps for this table."""
 
     @abstractmethod
     def _start_rows(self, blocks: Blocks) -> Point:
-        """The learnt state, with row quantities as they are before any data is seen."""
+        """The learnt state with initial row quantities."""
 
     def _fresh_rows(self, blocks: Blocks) -> list[Any] | None:
-        """Row quantities before any data is seen, for steps that can `settle` a block.
+        """Initial row quantities, for steps that can `settle` a block.
 
-        None where rows are not settled once more at the end of a fit.
+        None for models that do not settle rows once more at the end of a fit.
         """
         return None
 
@@ -89,9 +91,9 @@ class OptimisedModel(FactorModel):
         Parameters
         ----------
         X : Table, array, sparse array, data frame or Shards of shape (n_rows, n_columns)
-            NaN means "not observed"; an implicit zero of a sparse table is an observed absence.
+            NaN marks an unobserved cell; an implicit zero of a sparse table is an observed zero.
         y : ignored
-            Present for scikit-learn's sake.
+            Present for compatibility with scikit-learn.
 
         Returns
         -------
@@ -128,13 +130,13 @@ class OptimisedModel(FactorModel):
                 run,
                 max_iter=self.max_iter,
                 tol=self.tol,
-                accelerate=self.get_params().get("acceleration") is not None,
+                accelerate=self.acceleration is not None,
                 listeners=(*show, *listeners),
                 checkpoint=checkpoint,
             )
 
     def _with_settled_rows(self, fit: Fit, blocks: Blocks) -> Fit:
-        """The fit with its rows where `transform` would put them, unless there are very many."""
+        """The fit with row weights as `transform` would return them, unless rows are very many."""
         is_small = blocks.shape[0] <= _MANY_ROWS and blocks.row_files is None
         rows = self._fresh_rows(blocks) if is_small else None
         if rows is None:

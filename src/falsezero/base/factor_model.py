@@ -39,7 +39,7 @@ _SMALL = 131072
 
 
 def spawn_seeds(random_state: Any, count: int) -> list[np.random.SeedSequence]:
-    """Independent seeds from whatever a user calls a random state: int, None, old or new style.
+    """Independent seeds from any random state: None, an int, a RandomState or a Generator.
 
     >>> first, second = spawn_seeds(0, 2)
     >>> first.spawn_key == second.spawn_key
@@ -54,7 +54,7 @@ def spawn_seeds(random_state: Any, count: int) -> list[np.random.SeedSequence]:
 
 
 def checked_keep(keep: Any, weights: np.ndarray) -> np.ndarray:
-    """The analyst's word P(u|k) as an array: one per component, or one per row and component.
+    """Check `keep`, P(u|k): one probability per component, or one per row and component.
 
     >>> checked_keep([0, 1], np.ones((3, 2)))
     array([0., 1.])
@@ -71,7 +71,7 @@ def checked_keep(keep: Any, weights: np.ndarray) -> np.ndarray:
 
 
 def _is_faster_dense(values: Any) -> bool:
-    """Whether a sparse table is so small, or so full, that BLAS beats passes over its ones."""
+    """Whether a sparse table is small or full enough for dense products to be faster."""
     if not sparse.issparse(values):
         return False
     cells = values.shape[0] * values.shape[1]
@@ -82,9 +82,9 @@ class FactorModel(Transformer, ABC):
     """A model whose rows are explained by weights on a few components.
 
     It is fitted by optimisation (`OptimisedModel`) or by Markov chains (`SampledModel`). Every
-    model declares in `capabilities` what it can be asked, and has, once fitted, `components_` and
-    `row_weights_`. A model whose link has offsets has `_link_offset` too, and one without a link
-    `_expected` (the table that weights predict).
+    model declares its `capabilities` and has, once fitted, `components_` and `row_weights_`. A
+    model whose link has offsets overrides `_link_offset`; one without a link overrides `_expected`
+    (the table that weights predict).
     """
 
     capabilities: Capabilities
@@ -99,7 +99,7 @@ class FactorModel(Transformer, ABC):
 
     @abstractmethod
     def score_samples(self, X: Any) -> np.ndarray:
-        """A score for each row, as `capabilities.row_score` says; larger is better."""
+        """A score for each row, of the kind `capabilities.row_score`; larger is better."""
 
     @abstractmethod
     def sample(self, n_samples: int = 1) -> np.ndarray:
@@ -111,7 +111,7 @@ class FactorModel(Transformer, ABC):
 
     @property
     def _link_offset(self) -> np.ndarray:
-        """What each column has before any component contributes, on the scale of the link."""
+        """Contribution of each column without any component, on the scale of the link."""
         return np.zeros(self.n_features_in_)
 
     def _expected(self, weights: np.ndarray) -> np.ndarray:
@@ -129,7 +129,7 @@ class FactorModel(Transformer, ABC):
     def _expected_cells(
         self, weights: np.ndarray, rows: np.ndarray, columns: np.ndarray
     ) -> np.ndarray:
-        """What row weights predict for single cells, whose rows come in ascending order."""
+        """Predictions of row weights for single cells, given in ascending order of rows."""
         if type(self)._expected is FactorModel._expected and self.capabilities.link in _LINEAR:
             products = _products(weights, self.components_, rows, columns)
             products += self._link_offset[columns]
@@ -144,7 +144,7 @@ class FactorModel(Transformer, ABC):
     # -- using ----------------------------------------------------------------------------------
 
     def transform(self, X: Any) -> Any:
-        """Weights of the components in each row, of this table or of rows never seen.
+        """Weights of the components in each row of a table, the training table or another.
 
         Returns
         -------
@@ -186,8 +186,8 @@ class FactorModel(Transformer, ABC):
         ----------
         X : Table, array, sparse array or data frame
         keep : array of shape (n_components,) or (n_rows, n_components), optional
-            The analyst's word on the components, P(u|k): 0 removes a component, 1 keeps it. Row
-            weights are renormalised by Bayes' rule (Kabán and Bingham, eq. 13).
+            The analyst's judgement of the components, P(u|k): 0 removes a component, 1 keeps it.
+            Row weights are renormalised by Bayes' rule (Kabán and Bingham, eq. 13).
         """
         check_room(self, X)
         blocks = self._blocks(X, reset=False)
@@ -196,11 +196,11 @@ class FactorModel(Transformer, ABC):
         return self._labelled(self._expected(weights), X, names)
 
     def reweigh(self, weights: np.ndarray, keep: Any = None) -> np.ndarray:
-        """Row weights after the analyst's word `keep`, P(u|k) or P(u|k, row).
+        """Row weights after components are removed or kept: `keep` is P(u|k) or P(u|k, row).
 
-        Where the weights of components compete, the sum of a row's weights stays what it was, and a
-        row that had all its weight on removed components gets the mean training weights of those
-        kept. Elsewhere weights are multiplied by `keep`.
+        Where weights compete (a convex link), a row's weights keep their sum, and a row with all
+        its weight on removed components gets the mean training weights of the others. Elsewhere
+        weights are multiplied by `keep`.
         """
         if keep is None:
             return weights
@@ -210,7 +210,7 @@ class FactorModel(Transformer, ABC):
             kept: np.ndarray = weights * keep
             return kept
         if not (keep > 0).any(axis=-1).all():
-            raise ValueError("keep= must keep some component: weights that add up go somewhere.")
+            raise ValueError("keep= must keep at least one component.")
         kept = (weights + self._trace_weights) * keep
         kept *= weights.sum(axis=1, keepdims=True) / kept.sum(axis=1, keepdims=True)
         return kept
@@ -223,7 +223,7 @@ class FactorModel(Transformer, ABC):
 
     @property
     def _trace_weights(self) -> np.ndarray:
-        """Added before weights are renormalised: decides only rows that have nothing else left."""
+        """Added before weights are renormalised; matters only in rows left without weight."""
         trace: np.ndarray = _TRACE * (self._average_weights + np.finfo(float).tiny)
         return trace
 
@@ -235,35 +235,35 @@ class FactorModel(Transformer, ABC):
         array of shape (n_components, n_rows, n_columns)
         """
         raise TypeError(
-            f"{type(self).__name__} does not say which component made a cell; AspectBernoulli, "
-            "BinaryICA, PLSA and the mixtures do."
+            f"{type(self).__name__} cannot tell which component made a cell; AspectBernoulli, "
+            "BinaryICA, PLSA and the mixtures can."
         )
 
     # -- what `falsezero info` shows ------------------------------------------------------------
 
     def _measures(self) -> dict[str, float]:
-        """What the fit achieved, by name, without the objective."""
+        """Measures of the fit, by name, other than the objective."""
         return {}
 
     def _importance(self) -> tuple[str, np.ndarray | None]:
-        """How much each component counts, and the word for it; None where weights have signs."""
+        """Name and values of each component's importance; None where weights can be negative."""
         rows = vars(self).get("row_weights_")
         return "weight", None if rows is None or (rows < 0).any() else rows.mean(axis=0)
 
     def _idle_components(self) -> dict[int, str]:
-        """Unused components, each with the word for it, such as "extinct"."""
+        """Unused components, each with a label such as "extinct"."""
         return {}
 
     def _column_groups(self) -> dict[str, np.ndarray]:
-        """Columns of each group; a model without groups has one, without a name."""
+        """Columns of each group; a model without groups has one unnamed group."""
         return {"": np.arange(self.n_features_in_)}
 
     def _leak(self) -> np.ndarray | None:
-        """Probability of a one in each column that no component makes, for models with a leak."""
+        """Probability of a one without any component, per column; None without a leak."""
         return None
 
     def _is_whole(self) -> bool:
-        """Whether the learnt arrays fit together, asked of a model read from a file."""
+        """Whether the arrays of a model read from a file have matching shapes."""
         return True
 
     def score(self, X: Any, y: Any = None) -> float:
@@ -271,7 +271,7 @@ class FactorModel(Transformer, ABC):
         return float(np.mean(self.score_samples(X)))
 
     def weights_by_block(self, X: Any) -> Iterator[tuple[Block, np.ndarray]]:
-        """The row blocks of a table, each with its row weights: what the analysis walks over."""
+        """The row blocks of a table, each with its row weights."""
         blocks = self._blocks(X, reset=False)
         weights = self._settle(blocks)
         for block in blocks:
@@ -291,26 +291,26 @@ class FactorModel(Transformer, ABC):
         return Blocks.cut(values, self._block_rows(values))
 
     def _store(self, values: Any) -> Any:
-        """The checked table in the container that this model's passes are fastest on."""
+        """The checked table, dense or sparse, whichever this model handles faster."""
         is_dense = self.capabilities.table == "binary" and _is_faster_dense(values)
         return values.toarray() if is_dense else values
 
     def _block_rows(self, values: Any) -> int | None:
-        """Rows per block, for a model that needs other blocks than the default."""
+        """Rows per block; None for the default."""
         return None
 
     def _row_table(self, weights: np.ndarray, X: Any) -> Any:
-        """Row weights with the labels of a `Table`, as `set_output` asks for them."""
+        """Row weights in the container that `set_output` asks for, labelled like a `Table`."""
         table = self._labelled(weights, X, self.get_feature_names_out())
         asked = get_output_config("transform", self)["dense"]
         if not isinstance(table, Table) or asked == "default":
             return table
-        # scikit-learn makes its containers of arrays and data frames, and knows nothing of tables.
+        # scikit-learn builds its containers from arrays and data frames only.
         return table.to_pandas() if asked == "pandas" else weights
 
     @staticmethod
     def _labelled(array: np.ndarray, X: Any, columns: Any) -> Any:
-        """Give labels back where labels came in."""
+        """A `Table` with the labels of `X` where `X` is one, else the array."""
         if not isinstance(X, Table):
             return array
         return Table(array, rows=X.rows, columns=columns, name=X.name)
@@ -331,7 +331,7 @@ class FactorModel(Transformer, ABC):
 def _products(
     weights: np.ndarray, components: np.ndarray, rows: np.ndarray, columns: np.ndarray
 ) -> np.ndarray:
-    """weights @ components at single cells, some of them at a time."""
+    """weights @ components at single cells, computed in chunks."""
     found, by_column = np.empty(len(rows)), np.ascontiguousarray(components.T)
     for start in range(0, len(rows), _CELLS_AT_A_TIME // 16):
         some = slice(start, start + _CELLS_AT_A_TIME // 16)

@@ -15,8 +15,8 @@ class Link(NamedTuple):
     """How weights and components make a cell.
 
     `expected` takes row weights (rows x components), components (components x columns) and an
-    offset for each column, and returns rows x columns. Where `weights_compete`, taking a component
-    away shares its weight out among the others; elsewhere its contribution is simply gone.
+    offset for each column, and returns rows x columns. Where `weights_compete`, the weight of a
+    removed component is shared out among the others; elsewhere its contribution is just dropped.
     """
 
     expected: Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]

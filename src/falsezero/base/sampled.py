@@ -1,4 +1,4 @@
-"""Models that are fitted by Markov chains: answers are averages over draws."""
+"""Models fitted by Markov chains, whose answers are averages over draws."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ class SampledModel(FactorModel):
 
     A model supplies its constructor (with `n_chains`, `warmup`, `n_draws`, `thin`, `callback`,
     `n_jobs`, `random_state`, `verbose`), its `capabilities`, `fit` (which calls `_run_chains`) and
-    `posterior_predict`. Once fitted it has `draws_`, all kept draws, and `chains_`, one dict a
-    chain with numbers that do not depend on how components are numbered, for `diagnose`.
+    `posterior_predict`. Once fitted it has `draws_`, all kept draws, and `chains_`, a dict per
+    chain of quantities that do not depend on the order of components, for `diagnose`.
     """
 
     n_chains: int
@@ -36,13 +36,13 @@ class SampledModel(FactorModel):
 
     @property
     def n_init(self) -> int:
-        """Chains; what a progress bar counts."""
+        """Number of chains, for progress bars."""
         return self.n_chains
 
     def _run_chains(
         self, steps: Steps, blocks: Blocks, record: Callable[[Point], Any]
     ) -> list[Chain]:
-        """Sample as the constructor's arguments say."""
+        """Run the chains with the parameters of the constructor."""
         length = self.warmup + self.n_draws * self.thin
         listeners = () if self.callback is None else (self.callback,)
         with progress(self, self.verbose, self.n_chains * length) as show:

@@ -1,4 +1,4 @@
-"""The contract of models without components: a score for every cell, and a probability for it."""
+"""Models without components: a score for every cell, and the probability it stands for."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ _LINK_CELLS = 1 << 17
 """Cells, of whole rows spread evenly over the table, from which the link is learnt."""
 
 _WIDTH_CELLS = 1 << 14
-"""Cells by which the width of a link is chosen, where there are more."""
+"""Most cells from which the width of a link is chosen."""
 
 _MIN_SLOPE = 1e-6
-"""A link is increasing even where the scores say nothing."""
+"""Smallest slope: a link increases even where scores are uninformative."""
 
 _WIDTHS = (1 / 16, 1 / 4, 1.0)
 """Candidates for the width of a link, from nearly logarithmic in the score to nearly linear."""
@@ -43,7 +43,7 @@ class Link(NamedTuple):
 
     z(s) = asinh(s / 2wq) - asinh((1 - s) / 2w(1 - q)), with q the share of ones in the table. For
     scores well above wq and well below 1 - w(1 - q) it is logit(s) up to a constant, and it is
-    defined for every score, below zero and above one too.
+    defined for scores below zero and above one too.
     """
 
     rate: float
@@ -65,9 +65,8 @@ class Link(NamedTuple):
 def fit_link(scores: np.ndarray, values: np.ndarray) -> Link:
     """Logistic regression of zeros and ones on their scores, with an increasing link.
 
-    Of a few widths the one of the highest likelihood is taken, judged by at most 2^14 cells. The
-    slope has a weak prior around one, so that scores which separate zeros and ones perfectly do not
-    send it to infinity.
+    The width is the most likely of a few, judged by at most 2^14 cells. The slope has a weak prior
+    around one, which keeps it finite where scores separate zeros and ones perfectly.
 
     >>> link = fit_link(np.array([0.0, 0.1, 0.2, 0.9]), np.array([0.0, 0, 1, 1]))
     >>> bool(link(0.1) < link(0.2))
@@ -85,12 +84,12 @@ def fit_link(scores: np.ndarray, values: np.ndarray) -> Link:
 
 
 def _some_cells(n_cells: int) -> np.ndarray:
-    """Cells by which the width is chosen; not every so-many-th, which may be one column's."""
+    """Random cells from which the width is chosen; a regular stride could hit one column only."""
     return np.random.default_rng(0).integers(0, n_cells, _WIDTH_CELLS)
 
 
 def _fit_width(link: Link, scores: np.ndarray, values: np.ndarray) -> tuple[float, Link]:
-    """Loss and link of the best intercept and slope, looked for from those of `link`."""
+    """Loss and link of the best intercept and slope, starting from those of `link`."""
     z = link.spread(scores)
     found = fit_logistic_bounded(
         np.column_stack([np.ones(len(z)), z]),
@@ -109,7 +108,7 @@ def _dense(array: Any) -> np.ndarray:
 
 
 class CellScorer(Estimator):
-    """A model without components that gives every cell a score computed from its row.
+    """A model without components: it scores every cell from the other cells of its row.
 
     A model supplies its constructor and two small methods: `_learn` (stores what is learnt) and
     `_scoring` (the function from a block of rows to its scores). Scores are whatever the method
@@ -119,7 +118,7 @@ class CellScorer(Estimator):
 
     capabilities = Capabilities("binary", link=None, row_score=None, sparse=True)
     judges_without_itself = True
-    """Whether a one has no part in its own score."""
+    """Whether the score of a cell ignores the cell's own value."""
     _parameter_constraints: dict[str, list[Any]] = {}
 
     @abstractmethod
@@ -132,28 +131,16 @@ class CellScorer(Estimator):
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any = None) -> Any:
-        """Learn from a table.
-
-        Parameters
-        ----------
-        X : Table, array, sparse array or data frame of shape (n_rows, n_columns)
-            NaN means "not observed"; an implicit zero of a sparse table is an observed absence.
-        y : ignored
-            Present for scikit-learn's sake.
-
-        Returns
-        -------
-        self
-        """
+        """Learn from a table, given as for `AspectBernoulli.fit`; `y` is ignored."""
         values = self._checked(X, reset=True)
         self._learn(self._cut(values))
         self._calibrate(values)
         return self
 
     def score_cells(self, X: Any) -> Any:
-        """The method's own score of every cell; larger means that a one is less surprising.
+        """The method's own score of every cell; larger means that a one is more expected.
 
-        A score orders cells. It is not a probability: `reconstruct` gives those.
+        Scores rank cells; they are not probabilities, which `reconstruct` gives.
         """
         return self._filled(X, self._scoring_of(X))
 
@@ -215,7 +202,7 @@ class CellScorer(Estimator):
         return int(values.shape[1])
 
     def _is_whole(self) -> bool:
-        """Whether the learnt arrays fit together, asked of a model read from a file."""
+        """Whether the arrays of a model read from a file have matching shapes."""
         return True
 
     def __sklearn_tags__(self) -> Any:

@@ -197,13 +197,19 @@ class Blocks(Sequence[Block]):
             inside = (rows >= block.rows.start) & (rows < block.rows.stop)
             some = rows[inside] - block.start
             if len(some):
-                part = block.values[some]
-                result[inside] = part.toarray() if sparse.issparse(part) else part
-                if block.missing is not None:
-                    blank = block.missing[some]
-                    blank = blank.toarray() if sparse.issparse(blank) else blank
-                    result[inside] = np.where(blank, np.nan, result[inside])
+                result[inside] = self._dense(block, some)
         return result
+
+    @staticmethod
+    def _dense(block: Any, some: np.ndarray) -> np.ndarray:
+        """Some rows of a block as floats, NaN where a cell was not observed."""
+        values, missing = block.values[some], block.missing
+        values = values.toarray() if sparse.issparse(values) else np.asarray(values)
+        if missing is None:
+            return np.asarray(values)
+        missing = missing[some]
+        missing = missing.toarray() if sparse.issparse(missing) else missing
+        return np.where(missing, np.nan, values)
 
     @cached_property
     def column_counts(self) -> tuple[np.ndarray, np.ndarray]:

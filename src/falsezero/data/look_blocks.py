@@ -117,16 +117,10 @@ class LookBlocks(Blocks):
         first: Any = self[0]
         return first.variables is not None
 
-    def dense_rows(self, rows: np.ndarray) -> np.ndarray:
-        """Some rows as floats: 1 where anything was seen, NaN where nobody looked."""
-        result = np.empty((len(rows), self.shape[1]))
-        for block in self:
-            inside = (rows >= block.rows.start) & (rows < block.rows.stop)
-            some = rows[inside] - block.start
-            if len(some):
-                seen = np.where(block.is_observed, block.is_seen, np.nan)  # type: ignore[attr-defined]
-                result[inside] = seen[some]
-        return result
+    @staticmethod
+    def _dense(block: Any, some: np.ndarray) -> np.ndarray:
+        """Some rows of a block: 1 where anything was seen, NaN where nobody looked."""
+        return np.asarray(np.where(block.is_observed, block.is_seen, np.nan)[some])
 
     @cached_property
     def column_counts(self) -> tuple[np.ndarray, np.ndarray]:

@@ -1,4 +1,4 @@
-"""Zeros and ones in few bytes: the page can guess most of them, so only its mistakes are told."""
+"""Zeros and ones in few bytes: the page predicts most of them, so only its errors are stored."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ _BINS = 64
 def code_cells(
     codes: np.ndarray, weights: tuple[np.ndarray, Any], components: tuple[np.ndarray, Any]
 ) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-    """Arrays and header from which the page, which holds the same factors, rebuilds the table.
+    """Arrays and header from which the page rebuilds the table, given the same factors.
 
-    Cells are sorted into bins by what the factors expect of them. In a bin all cells count as what
-    most of them are, and the others are told by the gaps between them, bin after bin: where ones
-    are rare, gaps are long and few; where they are common, zeros are. Weights come as components x
-    rows, both with how to read them, as `quantise` gives them.
+    Cells are sorted into bins by the value that the factors predict. Each bin is predicted to hold
+    its majority value; exceptions are stored as the gaps between them, bin after bin. Where ones
+    are rare, gaps are long and few. Weights (components x rows) and components come as the pairs
+    that `quantise` returns.
     """
     expected = _expected(weights, components)
     ones = codes == 1
@@ -41,10 +41,10 @@ def code_cells(
 
 
 def _expected(weights: tuple[np.ndarray, Any], components: tuple[np.ndarray, Any]) -> np.ndarray:
-    """A guess at every cell, by arithmetic that no machine can round otherwise.
+    """A prediction for every cell, in arithmetic that rounds the same way on every machine.
 
-    Sums of products of whole numbers below 2^53 are exact in any order, and one division is rounded
-    in one way only; the page must come to the very same numbers.
+    Sums of products of whole numbers below 2^53 are exact in any order, and a single division has
+    one correctly rounded result; the page must arrive at identical numbers.
     """
     by_row = _whole(*weights)
     total = np.maximum(np.abs(by_row).sum(axis=0), 1)[:, None]
@@ -53,7 +53,7 @@ def _expected(weights: tuple[np.ndarray, Any], components: tuple[np.ndarray, Any
 
 
 def _whole(codes: np.ndarray, how: dict[str, Any]) -> np.ndarray:
-    """Codes as whole numbers in proportion, roughly, to what they stand for."""
+    """Codes as whole numbers, roughly proportional to the values they encode."""
     whole: np.ndarray
     if how["shift"]:
         whole = 2.0 * codes - how["levels"]

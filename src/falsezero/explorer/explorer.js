@@ -1,4 +1,4 @@
-// The page where an analyst moves P(u|k) and watches the table. No dependency, no network.
+// The interactive page: sliders P(u|k) and the table that follows them. No dependency, no network.
 // `render({model, el})` has anywidget's shape: `model.get("payload")` is the packed fit.
 
 import { countGroups, finder, groupChoice, groupSpans, groupTable } from "./find.js";
@@ -9,7 +9,7 @@ import { unpack } from "./unpack.js";
 
 // Milliseconds that one frame of a moving slider may take.
 const FRAME = 6;
-// Milliseconds of it that the search for surprising cells may take; it goes on in the next frame.
+// Milliseconds of it for the search for surprising cells, which continues in the next frame.
 const LOOK = 2;
 const LISTED = 100;
 
@@ -23,9 +23,9 @@ class Page {
       "aria-describedby": "fz-keys",
       "aria-label": `Picture of the table, ${many(fit.n, "row")} by ${many(fit.t, "column")}`,
     });
-    this.said = h(
+    this.readout = h(
       "output",
-      { className: "said", "aria-live": "polite" },
+      { className: "readout", "aria-live": "polite" },
       "Point at a cell, or press an arrow key in the table.",
     );
     this.why = h("div", { id: "fz-why", "aria-live": "polite" }, h("p", {}, "Click a cell of the table."));
@@ -144,7 +144,7 @@ class Page {
     });
   }
 
-  // While a slider moves, the list follows as fast as the picture leaves time for it.
+  // While a slider moves, the list is updated in the time that the picture leaves.
   searchOn() {
     const until = performance.now() + LOOK;
     this.search ??= this.fit.search(this.value, this.least, LISTED);
@@ -178,7 +178,7 @@ class Page {
     this.write(this.fit.surprising(this.value, this.least, LISTED));
   }
 
-  // Lines are made once and written over: a list that is built anew in every frame costs frames.
+  // Lines are created once and overwritten; rebuilding the list in every frame would be too slow.
   write({ count, cells }) {
     const { fit, value, least, lines } = this;
     const word = value ? "one" : "zero",
@@ -201,13 +201,13 @@ class Page {
     answer(this, count);
   }
 
-  // A line of the list was chosen: bring its cell into sight, and say why.
+  // A line of the list was chosen: show its cell, and explain it.
   point(r, c) {
     this.picture.show(r, c);
     this.answer(r, c);
   }
 
-  // On a narrow page the reason stands below what was clicked.
+  // On a narrow page the explanation appears below what was clicked.
   answer(r, c) {
     this.explain(r, c);
     this.why.parentElement.scrollIntoView({ block: "nearest" });
@@ -226,7 +226,7 @@ class Page {
 
   say(r, c) {
     const { fit } = this;
-    this.said.textContent = `${this.nameOf(r, c)}: ${this.state(r, c)}, probability of a one ${likely(fit.probability(r, c))}`;
+    this.readout.textContent = `${this.nameOf(r, c)}: ${this.state(r, c)}, probability of a one ${likely(fit.probability(r, c))}`;
   }
 
   explain(r, c, draw = true) {
@@ -267,7 +267,7 @@ class Page {
 
   download() {
     const { fit, value } = this,
-      // A spreadsheet must not take a label for a formula.
+      // Spreadsheets must not interpret a label as a formula.
       runs = (text) => /^[=+\-@\t\r\n]/.test(text) && Number.isNaN(Number(text)),
       inert = (text) => (runs(text) ? `'${text}` : text),
       quoted = (text) => (/[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text),

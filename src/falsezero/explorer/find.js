@@ -3,10 +3,10 @@
 import { h, percent } from "./layout.js";
 import { many } from "./picture.js";
 
-// A field that finds rows and columns; "/" leads to it, Enter goes on to the next, Escape clears it.
+// A search field for rows and columns: "/" focuses it, Enter shows the next match, Escape clears it.
 export function finder(page) {
   const { fit, picture } = page,
-    told = h("output", { className: "hint", "aria-live": "polite" });
+    status = h("output", { className: "hint", "aria-live": "polite" });
   let matches = [],
     current = -1;
   const field = h("input", { type: "search", id: "fz-find", placeholder: "a row or a column", "aria-keyshortcuts": "/" });
@@ -14,7 +14,7 @@ export function finder(page) {
     const wanted = field.value.trim().toLowerCase(),
       at = (names, i) => names[i].toLowerCase().indexOf(wanted),
       excess = (names, i) => (at(names, i) ? 1e6 : names[i].length),
-      // The name itself first, then what begins with it.
+      // Exact matches first, then names that begin with the text.
       among = (names) =>
         wanted ? [...names.keys()].filter((i) => at(names, i) >= 0).sort((i, j) => excess(names, i) - excess(names, j)) : [];
     const rows = among(fit.rows),
@@ -22,7 +22,7 @@ export function finder(page) {
     matches = [...columns.map((c) => [null, c]), ...rows.map((r) => [r, null])];
     current = -1;
     picture.found = { rows, columns };
-    told.textContent = !wanted ? "" : matches.length ? `${many(rows.length, "row")}, ${many(columns.length, "column")}; Enter shows the next` : "Nothing has that name.";
+    status.textContent = !wanted ? "" : matches.length ? `${many(rows.length, "row")}, ${many(columns.length, "column")}; Enter shows the next` : "Nothing has that name.";
     page.draw();
   };
   const go = (step) => {
@@ -33,7 +33,7 @@ export function finder(page) {
       cell = [r ?? r0, c ?? c0];
     picture.show(...cell);
     page.explain(...cell);
-    told.textContent = `${current + 1} of ${matches.length}: ${r === null ? `column ${fit.columns[c]}` : `row ${fit.rows[r]}`}`;
+    status.textContent = `${current + 1} of ${matches.length}: ${r === null ? `column ${fit.columns[c]}` : `row ${fit.rows[r]}`}`;
   };
   field.addEventListener("input", look);
   field.addEventListener("keydown", (event) => {
@@ -51,10 +51,10 @@ export function finder(page) {
     field.focus();
     field.select();
   });
-  return h("div", { className: "finder" }, h("label", { htmlFor: "fz-find" }, "Find ", field), told);
+  return h("div", { className: "finder" }, h("label", { htmlFor: "fz-find" }, "Find ", field), status);
 }
 
-// Where each group of rows begins and ends; rows of no group come last.
+// Where each group of rows begins and ends; rows without a group come last.
 export function groupSpans(fit) {
   let from = 0;
   const spans = (fit.groups ?? []).map((name, i) => ({ name, from, to: (from += fit.group_sizes[i]) }));
@@ -79,7 +79,7 @@ export function groupChoice(page) {
   return h("label", { htmlFor: "fz-group" }, "Rows of ", choice);
 }
 
-// What sets the groups apart: how many ones, how many surprising zeros, which components.
+// A summary of each group: ones, surprising zeros, strongest components.
 export function groupTable(page) {
   const { fit, picture } = page;
   if (!picture.groups.length) return [];
@@ -106,7 +106,7 @@ function madeBy(fit, from, to) {
   return first.filter((k) => mean[k] > 0.05 * total).map((k) => `component ${k + 1} (${percent(mean[k] / total)})`).join(", ");
 }
 
-// Count the surprising zeros of each group anew.
+// Recount the surprising zeros of each group.
 export function countGroups(page) {
   const { fit } = page,
     range = fit.range;

@@ -1,4 +1,4 @@
-// The packed fit -> the probability of every cell, kept up to date while sliders move.
+// The fitted model in the browser.
 
 import { fillGaps, readCells, readFactors } from "./unpack.js";
 
@@ -6,7 +6,7 @@ const SURE = 1 - 1e-9;
 const OFTEN = 200;
 const STEP = 50;
 const HALF = 0.5;
-// A one is surprising that was expected at most a tenth as often as its column has ones.
+// A one is surprising if its probability is at most a tenth of its column's share of ones.
 export const UNLIKELY = 0.9;
 const SURPRISING = 1;
 const USUAL = 2;
@@ -20,7 +20,7 @@ export class Fit {
     this.n = n;
     this.t = t;
     this.k = k;
-    // One by one: a browser keeps an object fast that grows by names it can see.
+    // Field by field: browsers optimise objects whose fields they can see.
     this.link = packed.link;
     this.kinds = packed.kinds;
     this.preset = packed.keep;
@@ -41,9 +41,9 @@ export class Fit {
     this.base = packed.base;
     this.trace = packed.trace;
     this.cells = readCells(packed);
-    this.told = new Uint8Array(n * t);
-    fillGaps(this.told, packed.surprising, SURPRISING);
-    fillGaps(this.told, packed.usual, USUAL);
+    this.corrections = new Uint8Array(n * t);
+    fillGaps(this.corrections, packed.surprising, SURPRISING);
+    fillGaps(this.corrections, packed.usual, USUAL);
     this.rates = this.columnRates();
     this.W = readFactors(packed, "weight", k, n);
     this.A = readFactors(packed, "component", k, t);
@@ -58,7 +58,7 @@ export class Fit {
     this.moves = new Uint16Array(n);
     this.version = 0;
     for (let r = 0; r < n; r++) this.exactRow(r);
-    // Rows start afresh now and then against rounding; not all of them in the same frame.
+    // Rows are recomputed now and then, against rounding; not all of them in the same frame.
     for (let r = 0; r < n; r++) this.moves[r] = r % OFTEN;
     this.full = this.sum.slice();
     this.setAll(this.preset);
@@ -84,7 +84,7 @@ export class Fit {
     }
   }
 
-  // One row from scratch: rows that lost most of their weight would magnify rounding errors.
+  // Compute a row from scratch: rows that lost most of their weight would magnify rounding errors.
   exactRow(r) {
     const { t, sum, keep } = this,
       from = r * t;
@@ -111,7 +111,7 @@ export class Fit {
     else for (let c = 0; c < t; c++) sum[from + c] += step * a[c];
   }
 
-  // A slider moves. Rows follow when they are looked at, so that what is out of sight costs nothing.
+  // Move a slider. Rows are updated when they are read, so rows out of sight cost nothing.
   move(k, value) {
     if (value === this.keep[k]) return;
     this.keep[k] = value;
@@ -119,7 +119,7 @@ export class Fit {
     this.version++;
   }
 
-  // Bring a row up to date by adding what changed since it was last looked at.
+  // Update a row by adding what has changed since it was last read.
   follow(r) {
     if (this.versions[r] === this.version) return;
     const { k: count, applied, keep } = this;
@@ -163,13 +163,13 @@ export class Fit {
     return this.toProbability(this.sum[r * this.t + c], r);
   }
 
-  // Posterior probability that something taken out made the cell's value.
+  // Posterior probability that a removed component made the cell's value.
   noise(r, c) {
     this.follow(r);
     return this.noiseAt(r, r * this.t + c);
   }
 
-  // Whether the analyst has taken anything out.
+  // Whether any component is turned down.
   get isReduced() {
     return this.keep.some((x) => x < 1);
   }
@@ -183,21 +183,21 @@ export class Fit {
     return Math.min(1, Math.max(0, removed / Math.max(one ? full : 1 - full, 1e-12)));
   }
 
-  // How far a cell departs from what the kept components expect: p of a zero, 1 - p / rate of a one.
+  // How surprising a cell is, given the kept components: p for a zero, 1 - p / rate for a one.
   surpriseAt(r, at) {
     const p = this.toProbability(this.sum[at], r);
     return this.cells[at] === 1 ? 1 - Math.min(1, p / this.rates[at - r * this.t]) : p;
   }
 
-  // Whether a cell is surprising. Numbers here are rounded, so for the sliders as they were set the
-  // page was told of every cell on which it would not agree with the library.
+  // Whether a cell is surprising. Numbers here are rounded, so for the preset sliders the page holds
+  // corrections for all cells that it could judge differently from the library.
   isSurprising(r, at, least = HALF, surprise = this.surpriseAt(r, at)) {
     const one = this.cells[at] === 1,
-      told = this.isPreset && (one || least === HALF) ? this.told[at] : 0;
-    return told ? told === SURPRISING : surprise >= (one ? UNLIKELY : least);
+      known = this.isPreset && (one || least === HALF) ? this.corrections[at] : 0;
+    return known ? known === SURPRISING : surprise >= (one ? UNLIKELY : least);
   }
 
-  // Cells of this recorded value that surprise, zeros by at least `least`, best first.
+  // Surprising cells of this recorded value (zeros: by at least `least`), most surprising first.
   surprising(value, least, most = Infinity) {
     const search = this.search(value, least, most);
     for (;;) {
@@ -206,7 +206,7 @@ export class Fit {
     }
   }
 
-  // The same in small steps, for a page that has a picture to draw in between.
+  // The same in small steps, so that the page can draw in between.
   *search(value, least, most) {
     const found = [],
       counts = new Uint32Array(513),
@@ -224,12 +224,12 @@ export class Fit {
   }
 
   searchRow(r, value, least, found, counts) {
-    const { t, cells, sum, told } = this,
+    const { t, cells, sum, corrections } = this,
       reach = value ? -Infinity : this.level(r, least),
       end = (r + 1) * t;
     this.follow(r);
     for (let at = r * t; at < end; at++) {
-      if (cells[at] !== value || (sum[at] < reach && !told[at])) continue;
+      if (cells[at] !== value || (sum[at] < reach && !corrections[at])) continue;
       const surprise = this.surpriseAt(r, at);
       if (!this.isSurprising(r, at, least, surprise)) continue;
       counts[Math.floor(512 * surprise)]++;
@@ -237,8 +237,8 @@ export class Fit {
     }
   }
 
-  // A component's columns: the most frequent first and, of those as frequent to a per cent, the ones
-  // that other components make least often (the highest Bayes factor).
+  // A component's columns, the most frequent first; ties (to a per cent) by how seldom other
+  // components make them (the highest Bayes factor).
   topColumns(k, most) {
     const a = this.A[k],
       others = Float64Array.from(a, (_, c) => this.A.reduce((sum, row, j) => (j === k ? sum : sum + this.importance[j] * Math.abs(row[c])), 0)),
@@ -249,7 +249,7 @@ export class Fit {
       .slice(0, most);
   }
 
-  // Which component made the recorded value (all weights), and which speak for a one or a zero.
+  // Which component made the recorded value, and which argue for a one or a zero.
   causes(r, c) {
     const one = this.cells[r * this.t + c] === 1;
     const made = this.W.map((w, k) => w[r] * (one ? this.A[k][c] : 1 - this.A[k][c]));

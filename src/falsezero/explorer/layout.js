@@ -1,12 +1,12 @@
-// What stands where on the page, and the words on it.
+// The layout of the page and its text.
 
 import { hue, many, shorten } from "./picture.js";
 
 export const percent = (x) =>
   x > 0 && x < 0.01 ? "<1 %" : x < 1 && x > 0.99 ? ">99 %" : `${Math.round(100 * x)} %`;
-// No fit of a table makes a probability certain, whatever rounding says.
+// No fit makes a probability certain, even where rounding would print it so.
 export const likely = (x) => (x > 0.99 ? ">99 %" : percent(x));
-// So many decimals, cut where rounding would say that something is certain.
+// Rounded to so many decimals, but never to 0 or 1.
 export const decimals = (x, n) => (x > 1 - 0.5 * 10 ** -n ? `0.${"9".repeat(n)}` : x.toFixed(n));
 const KIND = {
   white: "Makes zeros only, as omissions do",
@@ -41,7 +41,7 @@ export const bar = (share, text, title = text) =>
 
 export function head(page) {
   const { fit } = page,
-    ask = (question, said) => [h("dt", {}, question), said];
+    ask = (question, answer) => [h("dt", {}, question), answer];
   return h(
     "header",
     {},
@@ -265,7 +265,7 @@ export function table(page) {
     ),
     page.legend,
     page.canvas,
-    page.said,
+    page.readout,
     h(
       "p",
       { id: "fz-keys", className: "hint" },
@@ -364,7 +364,7 @@ export function surprises(page) {
   );
 }
 
-// A line of the list, to be written over.
+// A line of the list, to be overwritten.
 export function line(choose) {
   const entry = { cell: null },
     name = h("button", { type: "button", title: "Show this cell and its reason", onclick: () => choose(...entry.cell) }),

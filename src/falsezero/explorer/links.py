@@ -11,11 +11,11 @@ from falsezero.base.links import LINKS
 
 __all__ = ["Factors", "factors_of"]
 
-_KNOWN_TO_THE_PAGE = ("convex", "noisy-or", "logistic", "tanh")
+_SUPPORTED_LINKS = ("convex", "noisy-or", "logistic", "tanh")
 
 
 class Factors(NamedTuple):
-    """All the page needs to compute the table by itself."""
+    """Everything the page needs to compute the expected table."""
 
     link: str
     weights: np.ndarray
@@ -31,7 +31,7 @@ class Factors(NamedTuple):
 def factors_of(model: Any, weights: np.ndarray) -> Factors:
     """The factors of a fitted model with the link that it declares."""
     declared = capabilities_of(model)
-    if declared.table != "binary" or declared.link not in _KNOWN_TO_THE_PAGE:
+    if declared.table != "binary" or declared.link not in _SUPPORTED_LINKS:
         raise TypeError(
             f"explore shows models of zeros and ones whose components add up, combine by noisy-or "
             f"or pass through a logistic curve; {type(model).__name__} does none of these."

@@ -1,4 +1,4 @@
-"""A fit and its table in few bytes: factors as small numbers, ones as gaps, deflated, as text."""
+"""A fit and its table in few bytes: quantised factors, gaps between ones, deflated, as text."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ _PLAIN = bytes.maketrans(b"&<>`", b",./:")
 class Precision:
     """Quantization levels of a page.
 
-    Weights are stored as a root. Taking out a component that has nearly all of a row magnifies the
-    errors of the others by what they were divided by, and a root makes steps small where weights
-    are small. Weights below `floor` are dropped: they matter only to an analyst who takes nearly
-    everything else of a row away. Without noise a probability is right to 1/255 at every precision
-    that is used; at the coarsest, to 2/255 where a row loses its largest component.
+    Weights are stored as roots, which makes steps small where weights are small: when a component
+    with nearly all of a row's weight is removed, the others are scaled up, and their errors with
+    them. Weights below `floor` are dropped; they matter only once nearly everything else of a row
+    is removed. Without noise, probabilities are accurate to 1/255 at every precision in use, and to
+    2/255 at the coarsest where a row loses its largest component.
     """
 
     weights: int
@@ -34,14 +34,14 @@ class Precision:
 
 @dataclass
 class Bundle:
-    """A header that JSON can say, and arrays of whole numbers beside it."""
+    """A header in JSON, and named arrays of whole numbers."""
 
     header: dict[str, Any] = field(default_factory=dict)
     arrays: dict[str, np.ndarray] = field(default_factory=dict)
 
 
 def quantise(values: np.ndarray, levels: int, power: int = 1) -> tuple[np.ndarray, dict[str, Any]]:
-    """Whole numbers up to `levels`, and how to read them: range (code / levels - shift) ** power.
+    """Whole numbers up to `levels`, and how to decode them: range (code / levels - shift) ** power.
 
     >>> codes, how = quantise(np.array([0.0, 0.5, 1.0]), 255)
     >>> codes.tolist(), how
@@ -60,13 +60,13 @@ def quantise(values: np.ndarray, levels: int, power: int = 1) -> tuple[np.ndarra
 
 
 def dequantise(codes: np.ndarray, how: dict[str, Any]) -> np.ndarray:
-    """The numbers that the page reads in the codes of `quantise`."""
+    """The numbers that the page decodes from the codes of `quantise`."""
     numbers: np.ndarray = how["range"] * (codes / how["levels"] - how["shift"]) ** how["power"]
     return numbers
 
 
 def gaps_of(cells: np.ndarray) -> np.ndarray:
-    """True cells, row by row, as the number of others between them; 255 means 255 and go on.
+    """Number of False cells before each True cell, row by row; 255 continues in the next byte.
 
     >>> cells = np.zeros(400, dtype=bool)
     >>> cells[[1, 2, 300]] = True
@@ -82,7 +82,7 @@ def gaps_of(cells: np.ndarray) -> np.ndarray:
 
 
 def pack(bundle: Bundle) -> str:
-    """Text for a page: the number of bytes, a blank, and the deflated bytes in base 85."""
+    """Text for a page: the number of bytes, a space, and the deflated bytes in base 85."""
     sections, parts = [], []
     for name, array in bundle.arrays.items():
         most = int(array.max(initial=0))
@@ -97,11 +97,11 @@ def pack(bundle: Bundle) -> str:
     data = len(header).to_bytes(4, "little") + header + b"".join(parts)
     packed = deflate.compress(data) + deflate.flush()
     padded = packed + bytes(-len(packed) % 4)
-    # Letters that HTML would want escaped are swapped for others of no meaning to it.
+    # Characters that would need escaping in HTML are replaced by others that do not.
     return f"{len(packed)} {base64.b85encode(padded).translate(_PLAIN).decode()}"
 
 
 def _planes(numbers: np.ndarray, width: int) -> bytes:
-    """All highest bytes first, then the next: like bytes side by side pack better."""
+    """All highest bytes first, then the next: similar bytes side by side compress better."""
     as_bytes = numbers.astype(f">u{width}").view(np.uint8).reshape(-1, width)
     return np.ascontiguousarray(as_bytes.T).tobytes()

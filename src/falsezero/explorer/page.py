@@ -1,4 +1,4 @@
-"""A fit and its table -> one HTML file that needs neither a network nor a server."""
+"""Write a fit and its table as one HTML file that needs neither a network nor a server."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _PRECISIONS = (
     Precision(511, 255, floor=1e-5),
     Precision(319, 255, floor=2e-4, root=2),
 )
-"""The finest that makes a page below `_MOST_BYTES` is taken; the last one in any case."""
+"""The finest precision with a page below `_MOST_BYTES` is used, or else the last."""
 
 
 class InlinePage:
@@ -51,7 +51,7 @@ class InlinePage:
         )
 
     def __repr__(self) -> str:
-        return f"InlinePage of {len(self.html):,} characters; a notebook shows it"
+        return f"InlinePage of {len(self.html):,} characters, for display in a notebook"
 
 
 def explore(
@@ -63,12 +63,12 @@ def explore(
     image_shape: tuple[int, int] | None = None,
     groups: Any = None,
 ) -> Path | InlinePage:
-    """Write the page where an analyst moves P(u|k) and watches the table.
+    """Write an interactive page on which components can be turned down and the table watched.
 
-    The page holds the factors, not the reconstruction, and computes in the browser: a slider for
-    each component with the phantoms preset to 0, the table re-ordered, the surprising zeros and
-    ones with their causes. It opens from disk, offline. Without a `path`, a notebook
-    shows it inline.
+    The page shows a slider P(u|k) for each component (0 for phantoms to begin with), the reordered
+    table, and the surprising zeros and ones with their causes. It holds the factors rather than the
+    reconstruction, computes in the browser, and opens offline from disk. Without a `path`, a
+    notebook shows it inline.
 
     Parameters
     ----------
@@ -80,8 +80,8 @@ def explore(
     image_shape : (height, width), optional
         For tables whose columns are pixels: show components as images.
     groups : sequence, dict, Series or path, optional
-        A group for each row, such as its age, party or cell type: one value a row, or values by row
-        label. Rows of a group lie together, and the list can be narrowed to one.
+        A group for each row, such as its age, party or cell type: one value per row, or values by
+        row label. Rows of a group are shown together, and lists can be filtered by group.
 
     Returns
     -------
@@ -119,7 +119,7 @@ def explorer_html(
     if n_cells > _MOST_CELLS:
         raise ValueError(
             f"The explorer shows at most {_MOST_CELLS:,} cells, but the table has {n_cells:,}; "
-            "hand over some of its rows, such as table.select(rows=slice(0, 1000))."
+            "pass some of its rows, such as table.select(rows=slice(0, 1000))."
         )
     check_image_shape(image_shape, table.shape[1])
     contents = _contents(model, table, title, image_shape, groups)
@@ -142,7 +142,7 @@ def _fill(title: str, payload: str) -> str:
 
 
 def _script(*names: str) -> str:
-    """Modules as one, in the order of their imports, without what only their readers need."""
+    """Several modules as one script, without imports, comments and indentation."""
     text = "\n".join(_file(name) for name in names)
     text = re.sub(r"^import [^;]*;\n", "", text, flags=re.MULTILINE)
     return re.sub(r"^ *(//.*\n)?", "", text, flags=re.MULTILINE)
@@ -155,7 +155,7 @@ def _file(name: str) -> str:
 def _contents(
     model: Any, table: Any, title: str, image_shape: tuple[int, int] | None, by: Any
 ) -> tuple[Factors, np.ndarray, np.ndarray, Bundle]:
-    """Factors, cell codes, what is surprising, and all else that does not depend on precision."""
+    """Factors, cell codes, surprising cells, and whatever else does not depend on precision."""
     labels = labels_of(model, table)
     parts = list(model.weights_by_block(table))
     codes = np.concatenate([block.codes for block, _ in parts])
@@ -166,7 +166,7 @@ def _contents(
     rows, columns, *strongest = by_strongest(factors.weights, factors.components, keep)
     known = None if by is None else row_groups(by, labels[0])
     if known is not None:
-        # Those of no group come last.
+        # Rows without a group come last.
         order = np.argsort(known.codes[rows] % (len(known.names) + 1), kind="stable")
         rows, strongest[0] = rows[order], strongest[0][order]
     common = Bundle(
@@ -200,7 +200,7 @@ def _contents(
 
 
 def _name(bundle: Bundle, what: str, labels: np.ndarray) -> None:
-    """Labels as text, or as numbers where they are: those take half the room."""
+    """Store labels as text, or as numbers where they are numbers, in half the space."""
     if labels.dtype.kind in "iu" and 0 <= labels.min(initial=0) <= labels.max(initial=0) < 2**32:
         bundle.arrays[what] = labels.astype(np.uint32)
     else:
@@ -208,7 +208,7 @@ def _name(bundle: Bundle, what: str, labels: np.ndarray) -> None:
 
 
 def _importance(factors: Factors) -> np.ndarray:
-    """Share of each component in all weights."""
+    """Share of each component in the total weight."""
     shares: np.ndarray = np.abs(factors.weights).sum(axis=0)
     shares /= max(float(shares.sum()), 1e-300)
     return shares

@@ -1,4 +1,4 @@
-// The table as a picture: one pixel a cell or fewer, names where there is room, only what is in sight.
+// The table as a picture: at most one pixel per cell, labels where there is room, visible cells only.
 
 const STRIP = 7;
 const CELL = 24;
@@ -11,7 +11,7 @@ const rgb = (text) =>
 const grouped = new Intl.NumberFormat("en");
 export const many = (n, one, more = one + "s") => `${grouped.format(n)} ${n === 1 ? one : more}`;
 export const hue = (k, count) => `hsl(${Math.round((360 * k) / count + 205) % 360} 55% 50%)`;
-// What tells long names apart is often at their end.
+// Long names often differ at their end.
 export const shorten = (text, length) => {
   const head = Math.floor((2 * length) / 3);
   return text.length > length ? `${text.slice(0, head)}…${text.slice(head + 1 - length)}` : text;
@@ -44,7 +44,7 @@ function addScaled(sum, scale, count, bin, ink) {
   for (let i = 0; i < count; i++) ink[bin[i]] += sum[i] * scale;
 }
 
-// Ink where record and expectation agree; the places where they do not go to `differing`.
+// Ink where record and expectation agree; cells where they differ are collected in `differing`.
 function addAgreeing(cells, sum, half, count, bin, ink, differing) {
   let found = 0;
   for (let i = 0; i < count; i++) {
@@ -55,8 +55,8 @@ function addAgreeing(cells, sum, half, count, bin, ink, differing) {
   return found;
 }
 
-// A row of pixels from what was gathered for it, each as one number in the byte order of every machine
-// that runs a browser. Rare differences must not drown in the mean of a pixel: the root lifts them.
+// A row of pixels from its accumulated cells, each as one little-endian number. The square root keeps
+// rare differences visible in the mean of a pixel.
 function mix({ ink, missed, extra, unknown, tinted }, across, deep, words, at, shades, colours) {
   const { paper, ink: dark, missed: orange, extra: purple, unknown: grey } = colours;
   const [r0, g0, b0] = paper,
@@ -83,7 +83,7 @@ function mix({ ink, missed, extra, unknown, tinted }, across, deep, words, at, s
   }
 }
 
-// What paper becomes with more and more ink, 0 to 255.
+// Colours from paper to ink, 0 to 255.
 function shadesOf({ paper, ink }) {
   const shade = (i, j) => Math.floor(paper[j] + (i / 255) * (ink[j] - paper[j]));
   return Uint32Array.from({ length: 256 }, (_, i) =>
@@ -97,7 +97,7 @@ export class Picture {
     this.canvas = canvas;
     this.view = "differences";
     this.cursor = null;
-    // Names that were searched for, and groups of rows.
+    // Search matches, and groups of rows.
     this.found = { rows: [], columns: [] };
     this.groups = [];
     this.image = document.createElement("canvas");
@@ -120,7 +120,7 @@ export class Picture {
     return { rows, columns, left: rows ? most.left : 112, top: columns ? most.top : 30 };
   }
 
-  // Cells in sight: the whole table at zoom 1; no cell grows beyond what its label needs.
+  // Visible cells: the whole table at zoom 1; no cell grows larger than its label needs.
   get span() {
     const { n, t } = this.fit,
       { width, height } = this.box();
@@ -150,14 +150,14 @@ export class Picture {
     this.left = Math.min(Math.max(0, left), this.fit.t - columns);
   }
 
-  // Bring a cell into sight, at a zoom where its labels can be read.
+  // Scroll to a cell, at a zoom at which its labels are readable.
   show(r, c) {
     this.zoom = Math.max(this.zoom, this.zoomFor(15));
     const { rows, columns } = this.span;
     this.moveTo(r + 0.5 - rows / 2, c + 0.5 - columns / 2);
   }
 
-  // Bring some rows into sight, all of them if they fit.
+  // Scroll to some rows; show all of them if they fit.
   showRows(from, to) {
     this.zoom = Math.min(this.zoomFor(CELL), Math.max(1, this.fit.n / (to - from)));
     this.moveTo(from, this.left);
@@ -177,7 +177,7 @@ export class Picture {
     return x >= left && y >= top && r < this.fit.n && c < this.fit.t ? [r, c] : null;
   }
 
-  // At most `budget` rows are looked at, for a picture that keeps up with a moving hand.
+  // At most `budget` rows are updated, so that the picture keeps up with a moving slider.
   draw(budget = Infinity) {
     const { canvas } = this,
       scale = window.devicePixelRatio || 1;
@@ -217,7 +217,7 @@ export class Picture {
     this.label(pen, cell, first, colour);
   }
 
-  // Lines between groups, and a frame around the rows and columns that were searched for.
+  // Lines between groups, and frames around the rows and columns that match a search.
   mark(pen, cell, colour) {
     const { left, top, width, height } = this.box(),
       y = (r) => top + (r - this.top) * cell.high,
@@ -286,7 +286,7 @@ export class Picture {
     });
   }
 
-  // Middles of the cells whose label has room.
+  // Centres of the cells that have room for a label.
   each(first, count, edge, low, high, write) {
     for (let i = first; i < first + count; i++) {
       const middle = edge(i + 0.5);
@@ -294,7 +294,7 @@ export class Picture {
     }
   }
 
-  // One pixel a cell, or the mean of the cells that share a pixel, for what is in sight only.
+  // One pixel per cell, or the mean of the cells that share a pixel, for visible cells only.
   paint(scale, budget) {
     const { fit } = this,
       { rows, columns } = this.span,
@@ -328,7 +328,7 @@ export class Picture {
     pen.putImageData(pixels, 0, 0);
   }
 
-  // The same memory from frame to frame while the size stays.
+  // Buffers are reused from frame to frame while the size stays the same.
   pixelsOf(pen, wide, high) {
     if (this.pixels?.width !== wide || this.pixels.height !== high) {
       Object.assign(this.image, { width: wide, height: high });
@@ -337,7 +337,7 @@ export class Picture {
     return this.pixels;
   }
 
-  // Add one row to the pixels it falls into. The loops are the hot ones: plain arrays, few branches.
+  // Add one row to its pixels. These are the hot loops: plain arrays, few branches.
   gather(r, c0, c1, bin, { ink, missed, extra, unknown, tinted }) {
     const { fit, view } = this,
       from = r * fit.t;

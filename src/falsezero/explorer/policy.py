@@ -1,4 +1,4 @@
-"""The policy that a page declares to the browser: load nothing, run nothing but its own scripts."""
+"""Content security policy of a page: load nothing, and run only its own scripts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which cells are surprising: the page must agree with the library, for all its rounding."""
+"""Surprising cells, on which page and library must agree in spite of rounding."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from falsezero.explorer.packing import gaps_of
 __all__ = ["encode_corrections", "rates_of", "surprising_cells"]
 
 _NEAR = 1e-5
-"""How far the browser's own arithmetic, in single precision, may lead it astray."""
+"""Largest error of the browser's single-precision arithmetic."""
 
 _AT_A_TIME = 1_000_000
 
@@ -43,10 +43,10 @@ def encode_corrections(
     trace: np.ndarray,
     keep: np.ndarray,
 ) -> dict[str, np.ndarray]:
-    """Gaps between cells that the page would decide otherwise, or might: surprising, and not.
+    """Gaps between cells that the page could misjudge: those that are surprising, and the others.
 
-    Weights (components x rows) and components are those that the page reads. Without a trace its
-    components do not share rows out, and the page decides by itself.
+    Weights (components x rows) and components are the dequantised ones. Where components do not
+    compete (no trace), the page needs no corrections.
     """
     unsure = np.zeros(codes.shape, dtype=bool)
     step = max(1, _AT_A_TIME // codes.shape[1])

@@ -1,4 +1,4 @@
-// Text in the page -> the packed fit, its factors and its table.
+// Decode the text in the page into the fit and its table.
 
 const DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz!#$%,()*+-;.=/?@^_:{|}~";
 
@@ -30,7 +30,7 @@ function fromBase85(text) {
   return bytes;
 }
 
-// Numbers come as planes of bytes, the high ones first: like bytes side by side pack better.
+// Numbers are stored as planes of bytes, high bytes first: similar bytes compress better.
 function joinPlanes(bytes, count, width) {
   if (width === 1) return bytes;
   const numbers = new Uint32Array(count);
@@ -39,7 +39,7 @@ function joinPlanes(bytes, count, width) {
   return numbers;
 }
 
-// Cells as gaps between them: 255 means "255 further, and go on".
+// Cells as the gaps between them; 255 continues in the next byte.
 export function fillGaps(cells, gaps, code) {
   let at = -1;
   for (const gap of gaps) {
@@ -48,7 +48,7 @@ export function fillGaps(cells, gaps, code) {
   }
 }
 
-// The table: what the factors let one expect of a cell, and where that is mistaken.
+// The table: the prediction of the factors, and the cells where it is wrong.
 export function readCells(packed) {
   const [n, t] = packed.shape,
     { cuts, mostly_one } = packed,
@@ -80,7 +80,7 @@ function above(sorted, x) {
   return low;
 }
 
-// In whole numbers, which no machine rounds otherwise than the one that wrote the page.
+// In whole numbers, so that the result is the same on every machine.
 function expect(packed, n, t, tell) {
   const k = packed.kinds.length,
     weights = whole(packed, "weight"),

@@ -1,9 +1,9 @@
-"""Save a fit and get it back: arrays and JSON in one file, nothing in it that could run.
+"""Save and load fitted models: arrays and JSON in one file, without any code.
 
 The file is a zip of `.npy` arrays, `meta.json` and `sha256`, none of them compressed, so that no
-member can be larger than the file itself. `numpy.load` opens it too. Classes are never named by the
-file: the model comes from the fixed registry `falsezero.models.SAVED`, and a NamedTuple must be
-one that the model's own module knows.
+member can be larger than the file itself; `numpy.load` opens it too. A file cannot name a class to
+be imported: the model comes from the fixed registry `falsezero.models.SAVED`, and a NamedTuple must
+be one that the model's own modules define.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ FORMAT = "falsezero model"
 VERSION = 2
 """Version 1 stored the fields of a NamedTuple by position; 2 stores them by name."""
 _RENAMED = {"discrete-pca": {"model": "family"}, "bmf": {"draws": "n_draws"}}
-"""Parameters that had another name when a file may have been saved."""
+"""Parameters that have been renamed since files with them may have been saved."""
 _META, _DIGEST = "meta.json", "sha256"
 _NOT_KEPT = ("callback", "checkpoint")
 _ARRAY_KINDS = "biufU"
@@ -48,10 +48,10 @@ _LEARNT_NAME = re.compile(r"_?[A-Za-z]\w*_")
 
 
 def save(model: Any, path: str | os.PathLike[str]) -> None:
-    """Write a fitted model to a file, in one step: an old file is replaced whole or not at all.
+    """Write a fitted model to a file, atomically: an existing file is replaced whole or not at all.
 
-    Kept are the constructor's parameters (but not `callback` and `checkpoint`; a random state that
-    is not a number is forgotten) and everything learnt. The file holds no code and no pickle.
+    The parameters and everything learnt are saved, but not `callback`, `checkpoint`, and random
+    states other than numbers. The file holds no code and no pickle.
 
     Parameters
     ----------
@@ -86,8 +86,8 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
 def load(path: str | os.PathLike[str]) -> Any:
     """Read a model that `save` wrote.
 
-    A file that is foreign, cut off, changed, or written by a newer falsezero is refused with one
-    sentence; nothing in a file is ever run.
+    A file that is truncated, altered, written by a newer falsezero or not a model at all raises a
+    `FileReadError`; nothing in a file is ever executed.
 
     Parameters
     ----------
@@ -105,7 +105,7 @@ def load(path: str | os.PathLike[str]) -> Any:
     except FileReadError:
         raise
     except Exception:
-        # A file can be broken in more ways than can be listed, and they all mean the same.
+        # A file can be damaged in more ways than can be listed.
         raise FileReadError(f"{file} is damaged or cut off; save the model again.") from None
 
 
@@ -123,7 +123,7 @@ def _registered_name(model: Any) -> str:
 
 
 def _named_tuples(model: type) -> dict[str, type]:
-    """The NamedTuple classes that a model's own modules know, by name."""
+    """The NamedTuple classes in the modules of a model and its bases, by name."""
     found: dict[str, type] = {}
     for base in model.__mro__:
         if base.__module__.startswith("falsezero."):
@@ -145,7 +145,7 @@ def _storable(name: str, value: Any) -> Any:
 
 
 def _pack_model(model: Any, arrays: list[np.ndarray]) -> dict[str, Any]:
-    """A model as JSON, its arrays added to `arrays`: its name, its parameters, what it learnt."""
+    """Name, parameters and learnt values of a model as JSON; appends its arrays to `arrays`."""
     packer = _Packer(_named_tuples(type(model)), arrays)
     params = model.get_params(deep=False)
     learnt = {key: value for key, value in vars(model).items() if _LEARNT_NAME.fullmatch(key)}
@@ -157,14 +157,14 @@ def _pack_model(model: Any, arrays: list[np.ndarray]) -> dict[str, Any]:
 
 
 class _Packer:
-    """Turn values into JSON, arrays set aside; what JSON does not know becomes a tagged dict."""
+    """Turns values into JSON and collects arrays; types unknown to JSON become tagged dicts."""
 
     def __init__(self, named_tuples: dict[str, type], arrays: list[np.ndarray]):
         self.arrays = arrays
         self._named_tuples = named_tuples
 
     def pack(self, value: Any, where: str) -> Any:
-        """JSON for a value; `where` names the attribute in an error."""
+        """A value as JSON; `where` is the attribute named in errors."""
         if isinstance(value, np.generic):
             value = value.item()
         if isinstance(value, float) and not math.isfinite(value):
@@ -258,7 +258,7 @@ def _read(file: Path) -> Any:
 
 
 def _checked_sizes(file: Path, archive: zipfile.ZipFile) -> dict[str, int]:
-    """Sizes of the members; refused when any could grow in memory beyond the file on disk."""
+    """Sizes of the members; refuses a file whose members could exceed its size on disk."""
     members = archive.infolist()
     sizes = {member.filename: member.file_size for member in members}
     stored = all(
@@ -292,7 +292,7 @@ def _checked_meta(file: Path, archive: zipfile.ZipFile, sizes: dict[str, int]) -
 
 
 def _array(file: Path, data: bytes, declared: dict[str, Any]) -> np.ndarray:
-    """Read one `.npy` whose header says what `meta.json` says, and whose size is just that."""
+    """Read one `.npy`, whose header and size must match what `meta.json` declares."""
     stream = io.BytesIO(data)
     if np.lib.format.read_magic(stream) != (1, 0):
         raise FileReadError(f"{file} holds an array in a format that falsezero does not write.")
@@ -305,7 +305,7 @@ def _array(file: Path, data: bytes, declared: dict[str, Any]) -> np.ndarray:
     stream.seek(0)
     array = np.lib.format.read_array(stream, allow_pickle=False)
     if dtype.kind == "U" and not is_readable_text(array):
-        raise FileReadError(f"{file} holds names that are no text.")
+        raise FileReadError(f"{file} holds names that are not valid text.")
     return array
 
 
@@ -316,7 +316,7 @@ def _rebuild(file: Path, meta: dict[str, Any], arrays: list[np.ndarray]) -> Any:
         )
     strange = [name for name in _NOT_KEPT if meta["params"].get(name) is not None]
     if strange:
-        # A file must not choose where a later fit writes and deletes.
+        # A file must not decide where a later fit writes and deletes files.
         raise FileReadError(f"{file} sets {strange[0]}=, which falsezero never saves.")
     kind = model_class(meta["model"])
     tuples = _named_tuples(kind)
@@ -330,7 +330,7 @@ def _rebuild(file: Path, meta: dict[str, Any], arrays: list[np.ndarray]) -> Any:
     model._validate_params()
     for name, value in meta["learnt"].items():
         if not _LEARNT_NAME.fullmatch(name):
-            raise FileReadError(f"{file} holds {name[:40]!r}, which no model learns.")
+            raise FileReadError(f"{file} holds {name[:40]!r}, which is no learnt attribute.")
         setattr(model, name, unpack(value))
     if meta["learnt"]:
         check_is_fitted(model)
@@ -348,7 +348,7 @@ def _check_shapes(file: Path, model: Any) -> None:
         _factors_agree(model, width) if isinstance(model, FactorModel) else model._is_whole()
     )
     if not agrees:
-        raise FileReadError(f"{file} holds arrays that do not fit together.")
+        raise FileReadError(f"{file} holds arrays whose shapes do not match.")
 
 
 def _factors_agree(model: Any, width: int) -> bool:
@@ -357,7 +357,7 @@ def _factors_agree(model: Any, width: int) -> bool:
     agrees = np.ndim(components) == 2 and components.shape[1] == width
     declared = getattr(model, "n_components", None)
     if agrees and isinstance(declared, int):
-        # Work arrays are sized by what was declared; idle components may have been dropped.
+        # Work arrays are sized by this number; idle components may have been dropped.
         agrees = declared <= _MOST_IDLE * max(len(components), 1)
     if weights is not None:
         agrees = agrees and np.ndim(weights) == 2 and weights.shape[1] == len(components)

@@ -14,7 +14,7 @@ import numpy as np
 
 from falsezero.base.capabilities import Capabilities
 from falsezero.base.empirical_bayes import EmpiricalBayes
-from falsezero.base.estimator import OptimisedModel, StrOptions
+from falsezero.base.estimator import OptimisedModel
 from falsezero.data.blocks import UNOBSERVED, Block, Blocks
 from falsezero.inference.contract import Fit, Point, Steps
 
@@ -124,7 +124,6 @@ class Skeleton(EmpiricalBayes, OptimisedModel):
     )
     _parameter_constraints = {
         **OptimisedModel._parameter_constraints,
-        "acceleration": [StrOptions({"squarem"}), None],
     }
 
     def __init__(

@@ -1,4 +1,4 @@
-"""What every picture shares: where to draw, which colours, how long a label may be."""
+"""What all pictures share: axes, colours, and the length of labels."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ __all__ = [
 ]
 
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#000000")
-"""Okabe and Ito's colours, which colour-blind readers tell apart."""
+"""Okabe and Ito's colours, which colour-blind readers can tell apart."""
 
 KIND_COLOUR = {"content": "#0072B2", "white": "#D55E00", "black": "#CC79A7"}
 KIND_WORD = {"content": "content", "white": "makes zeros only", "black": "makes ones only"}
@@ -45,14 +45,14 @@ INK = LinearSegmentedColormap.from_list("ink", ["#ffffff", "#0b2a45"])
 
 
 def palette(count: int) -> list[Any]:
-    """So many colours: Okabe and Ito's as far as they go, an even spread of cividis beyond."""
+    """`count` colours: Okabe and Ito's where they suffice, otherwise spread evenly over cividis."""
     if count <= len(COLOURS):
         return list(COLOURS[:count])
     return list(plt.get_cmap("cividis")(np.linspace(0, 0.95, count)))
 
 
 def grid_of(count: int, most_across: int) -> tuple[int, int]:
-    """Rows and columns for so many panels, the last row as full as can be.
+    """Rows and columns for `count` panels, with the last row as full as possible.
 
     >>> grid_of(8, 7), grid_of(3, 7)
     ((2, 4), (1, 3))
@@ -62,7 +62,7 @@ def grid_of(count: int, most_across: int) -> tuple[int, int]:
 
 
 def outside(count: int) -> dict[str, Any]:
-    """Where a legend of so many entries hides nothing: above the axes, or beside them."""
+    """Where a legend of `count` entries hides nothing: above the axes, or beside them."""
     if count <= 3:
         return {"loc": "lower left", "bbox_to_anchor": (0, 1), "borderaxespad": 0}
     return {"loc": "upper left", "bbox_to_anchor": (1, 1), "borderaxespad": 0}
@@ -80,7 +80,7 @@ def share_of(weights: np.ndarray, k: int) -> str:
 
 
 def kind_note(kind: Any, before: str = "\n") -> str:
-    """What a noise component makes, to be added to its number; nothing for content.
+    """A note on what a noise component makes, for its title; empty for content.
 
     >>> kind_note("white", ", "), kind_note("content")
     (', makes zeros only', '')
@@ -89,7 +89,7 @@ def kind_note(kind: Any, before: str = "\n") -> str:
 
 
 def label_cells(panels: Any, rows: Any, columns: Any, max_labels: int) -> None:
-    """Name rows and columns of pictures side by side, where they are at most `max_labels`."""
+    """Label the rows and columns of panels side by side, where they are at most `max_labels`."""
     for panel in panels:
         panel.set(xticks=[], yticks=[])
         if len(columns) <= max_labels:
@@ -102,7 +102,7 @@ def label_cells(panels: Any, rows: Any, columns: Any, max_labels: int) -> None:
 
 
 def shorten(label: Any, length: int = 24) -> str:
-    """A label that fits beside a picture; what tells long ones apart is often at their end.
+    """A label that fits beside a picture; the end is kept, where long labels often differ.
 
     >>> shorten("Palaeochoerus aurelianensis of Artenay", 16)
     'Palaeochoe…tenay'
@@ -113,7 +113,7 @@ def shorten(label: Any, length: int = 24) -> str:
 
 
 def literal(label: Any) -> str:
-    """A label as matplotlib draws it letter by letter: its dollar signs enclose no mathematics.
+    """A label that matplotlib draws literally, without taking dollar signs for mathematics.
 
     >>> literal("$x^{$")
     '\\\\$x^{\\\\$'
@@ -124,8 +124,8 @@ def literal(label: Any) -> str:
 class Display:
     """A picture that is computed once and can be drawn many times, as scikit-learn's displays are.
 
-    After `plot`, `figure_` holds the figure and `ax_` the axes drawn on; pictures of several panels
-    keep them in `axes_` and put them where `ax_` was.
+    After `plot`, `figure_` holds the figure and `ax_` the axes; pictures of several panels divide
+    `ax_` into the panels in `axes_`.
     """
 
     figure_: Any
@@ -146,7 +146,7 @@ class Display:
         host = self._begin(ax, size)
         place = host.get_subplotspec()
         if place is None:
-            raise ValueError("ax= must be one of plt.subplots(), which can be cut into panels.")
+            raise ValueError("ax= must come from plt.subplots(), to be divided into panels.")
         host.set_axis_off()
         grid = place.subgridspec(n_rows, n_columns, **options)
         panels: np.ndarray = grid.subplots(squeeze=False)
@@ -154,7 +154,7 @@ class Display:
         return panels
 
     def plot(self, ax: Any = None) -> Any:
-        """Draw on `ax`, or on a figure of its own; returns self."""
+        """Draw on `ax`, or on a new figure; returns self."""
         raise NotImplementedError
 
     def close(self) -> None:

@@ -1,4 +1,4 @@
-"""What `find_phantoms` says of a model's components; content for models that have no phantoms."""
+"""Kinds of a model's components by `find_phantoms`; all content where phantoms do not exist."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def kinds_of(model: Any) -> np.ndarray:
 
 
 def meaning_of(model: Any) -> tuple[str, tuple[float, float]]:
-    """What the numbers of a model's components are, and between which limits they lie."""
+    """Meaning and range of the numbers in a model's components."""
     low, high = float(model.components_.min()), float(model.components_.max())
     if model.capabilities.table == "binary" and low >= 0 and high <= 1:
         return "probability of a one", (0.0, 1.0)
@@ -25,7 +25,7 @@ def meaning_of(model: Any) -> tuple[str, tuple[float, float]]:
 
 
 def keep_of(kinds: np.ndarray) -> np.ndarray:
-    """P(u|k) to start with: 0 for phantoms, unless nothing else would be left.
+    """Initial P(u|k): 0 for phantoms, unless all components are phantoms.
 
     >>> keep_of(np.array(["white", "content"])), keep_of(np.array(["white"]))
     (array([0., 1.]), array([1.]))

@@ -32,8 +32,8 @@ _UNKNOWN = "#d9d9d9"
 class AuditedTableDisplay(Display):
     """The table as recorded with surprising cells in colour, and the expected table.
 
-    Rows and columns follow the first axis of correspondence analysis, so that what is alike lies
-    side by side. Of a large table, evenly spread rows and the most frequent columns are drawn.
+    Rows and columns are ordered by the first axis of correspondence analysis, which puts similar
+    ones side by side. Of a large table, evenly spread rows and the most frequent columns are drawn.
 
     Parameters
     ----------
@@ -141,7 +141,7 @@ class AuditedTableDisplay(Display):
 
 
 def _chosen(table: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Rows and columns to draw, in their order."""
+    """Rows and columns to draw, in order."""
     rows, columns = order_by_correspondence(table)
     if len(rows) > _MOST_ROWS:
         rows = rows[np.linspace(0, len(rows) - 1, _MOST_ROWS).astype(int)]

@@ -13,7 +13,7 @@ __all__ = ["ComponentBarsDisplay"]
 
 
 class ComponentBarsDisplay(ComponentsDisplay):
-    """The columns that each component makes most often, strongest first, one panel per component.
+    """The columns that each component makes most often, one panel per component.
 
     Parameters
     ----------
@@ -24,9 +24,9 @@ class ComponentBarsDisplay(ComponentsDisplay):
     weights : array of shape (n_components,), optional
         Mean weight of each component; equal by default.
     meaning : str
-        What the numbers are.
+        Meaning of the numbers, for the axis.
     limits : (low, high)
-        Between which they lie.
+        Their range.
 
     Examples
     --------
@@ -39,9 +39,9 @@ class ComponentBarsDisplay(ComponentsDisplay):
     """
 
     def _best_columns(self, k: int) -> np.ndarray:
-        """The strongest columns first; of those as strong to a hundredth, the most distinctive.
+        """Columns by strength; ties (to a hundredth) by how seldom other components make them.
 
-        A column is distinctive that other components seldom make: its Bayes factor is highest.
+        That is the order of their Bayes factors.
         """
         size = np.abs(self.components)
         others = np.delete(self.weights, k) @ np.delete(size, k, axis=0)

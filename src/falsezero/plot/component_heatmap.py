@@ -17,16 +17,8 @@ class ComponentHeatmapDisplay(ComponentsDisplay):
 
     Parameters
     ----------
-    components : array of shape (n_components, n_columns)
-    columns : labels of the columns
-    kinds : array of str
-        "content", "white" or "black".
-    weights : array of shape (n_components,), optional
-        Mean weight of each component; equal by default. Not drawn.
-    meaning : str
-        What the numbers are.
-    limits : (low, high)
-        Between which they lie.
+    components, columns, kinds, weights, meaning, limits
+        As in `ComponentBarsDisplay`; the weights are not drawn.
 
     Examples
     --------

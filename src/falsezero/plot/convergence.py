@@ -1,4 +1,4 @@
-"""How a fit went, iteration by iteration."""
+"""The course of a fit, iteration by iteration."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ __all__ = ["ConvergenceDisplay"]
 
 
 class ConvergenceDisplay(Display):
-    """What is left to gain at each iteration, on a logarithmic scale, and where each fit ended.
+    """Distance from the final objective at each iteration, on a logarithmic scale.
 
-    Of models that sample, the log probability of every draw, one line per chain.
+    For sampled models, the log probability of every draw, one line per chain.
 
     Parameters
     ----------
     histories : dict of str to list of dict
-        One history a fit, as `history_` keeps it.
+        The `history_` of each fit, by name.
 
     Examples
     --------
@@ -46,7 +46,7 @@ class ConvergenceDisplay(Display):
     def plot(self, ax: Any = None, against: str = "iteration") -> ConvergenceDisplay:
         """Draw against the "iteration" or the "seconds"."""
         ax = self._begin(ax, (5.5, 3.6))
-        # Draws of a chain go up and down for ever: there is nothing left to gain, only to see.
+        # Draws of a chain keep going up and down, so they are drawn as they are.
         sampled = any("chain" in history[0] for history in self.histories.values())
         for i, (name, history) in enumerate(self.histories.items()):
             objective = np.array([row["objective"] for row in history], dtype=float)
@@ -69,7 +69,7 @@ class ConvergenceDisplay(Display):
 
 
 def _label(name: str, history: list[dict[str, Any]], best: float) -> str:
-    """What a fit came to, and after how long."""
+    """Final objective and number of iterations."""
     iterations = history[-1]["iteration"]
     if "chain" in history[-1]:
         n_chains = len({row["chain"] for row in history})

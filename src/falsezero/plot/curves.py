@@ -61,7 +61,7 @@ def _are_whole(values: Any) -> bool:
 
 
 class GroupedBarsDisplay(Display):
-    """A few distributions over the same things, one panel each.
+    """Several distributions over the same categories, one panel each.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The demo's picture: images before, spoilt and after, and the component that is noise."""
+"""The picture of the demo: images before and after corruption, restored, and the components."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def draw_demo(
 
 
 def _judged(answer: np.ndarray, clean: np.ndarray, spoilt: np.ndarray) -> np.ndarray:
-    """Codes of `_CODES` for what an answer makes of the zeros; ones that were seen stay."""
+    """Colour codes (`_CODES`) of an answer's decisions about zeros; seen ones stay."""
     codes = spoilt.astype(int)
     codes[(spoilt == 0) & (clean == 1)] = 4
     codes[(spoilt == 0) & (clean == 1) & (answer == 1)] = 2

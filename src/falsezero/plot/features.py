@@ -13,14 +13,14 @@ __all__ = ["FeatureMatricesDisplay"]
 
 
 class FeatureMatricesDisplay(Display):
-    """The three matrices of X ~ f(U W V'): row features, their meeting, column features.
+    """The three matrices of X ~ f(U W V'): row features, coupling, column features.
 
     Parameters
     ----------
     row_features : array of shape (n_rows, k)
         U, zeros and ones (or posterior probabilities of a one).
     coupling : array of shape (k, l)
-        W, how strongly a row feature and a column feature attract.
+        W, the strength with which a row feature and a column feature interact.
     column_features : array of shape (n_columns, l)
         V.
     rows, columns : labels, optional

@@ -1,4 +1,4 @@
-"""The table, its probabilities and its clean form side by side, structure first."""
+"""The table, its probabilities and its denoised form side by side, ordered by component."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class OrderedTableDisplay(Display):
         """Draw a fitted model and its table; `keep` as for `denoise`."""
         if model.capabilities.table != "binary":
             raise TypeError(
-                f"This picture is of zeros and ones, but {type(model).__name__} was fitted to "
+                f"This picture shows zeros and ones, but {type(model).__name__} was fitted to "
                 "other numbers."
             )
         labels = labels_of(model, table)
@@ -104,7 +104,7 @@ class OrderedTableDisplay(Display):
         return self
 
     def _differences(self) -> np.ndarray:
-        """Ink for ones that stayed, colours for cells that changed."""
+        """Ink for ones that stay, colours for cells that change."""
         clean = self.probability >= 0.5
         picture = np.ones((*clean.shape, 3))
         picture[clean] = INK(0.75)[:3]

@@ -17,10 +17,10 @@ _RINGS = "os^D"
 
 
 class PhantomWeightDisplay(Display):
-    """Is it noise? Rows with few ones should carry most of a component that stands for omissions.
+    """Is it noise? A component of omissions should have most weight in rows with few ones.
 
-    One dot per row: how many ones it has, and how much of it the phantom explains (Bingham et al.,
-    section 3.2, on the fossil sites). For a black phantom the relation runs the other way.
+    One dot per row: its number of ones, and the share that the phantom explains (Bingham et al.,
+    section 3.2, on the fossil sites). For a black phantom the relation is reversed.
 
     Parameters
     ----------

@@ -14,13 +14,13 @@ __all__ = ["TernaryDisplay"]
 
 _CORNERS = ternary_coordinates(np.eye(3))
 _UP = (-1, -1, 1)
-"""On which side of a corner its name stands."""
+"""Whether a corner's label is above (1) or below (-1) it."""
 
 _LETTER, _LINE = 4.0, 8.0
-"""Points that a letter and a line of a name take."""
+"""Width of a letter and height of a line, in points."""
 
 _PLACES = [(side, line) for line in (0, 1, -1, 2, -2, 3, -3, 4) for side in (1, -1)]
-"""Where a name may stand: right or left of its dot, so many lines above it."""
+"""Candidate positions of a label: right or left of its dot, and lines above it."""
 
 
 class TernaryDisplay(Display):
@@ -58,7 +58,7 @@ class TernaryDisplay(Display):
         return cls(weights, labels_of(model, table)[0], groups).plot(ax, **options)
 
     def plot(self, ax: Any = None, max_labels: int = 40) -> TernaryDisplay:
-        """Draw the triangle; names beside at most `max_labels` dots, as far as there is room."""
+        """Draw the triangle; at most `max_labels` dots are labelled, where there is room."""
         ax = self._begin(ax, (5.2 if self.groups is None else 7.2, 4.8))
         ring = np.vstack([_CORNERS, _CORNERS[:1]])
         ax.plot(*ring.T, color="0.4", lw=1)
@@ -83,7 +83,7 @@ class TernaryDisplay(Display):
         return self
 
     def _name_dots(self, ax: Any) -> None:
-        """Write each name beside its dot where it hides no other; one without room is left out."""
+        """Label each dot where its label overlaps no other; labels without room are left out."""
         self.figure_.draw_without_rendering()  # settles where the triangle is
         dots = ax.transData.transform(self.coordinates) * 72 / self.figure_.dpi
         corners = ax.transData.transform(_CORNERS) * 72 / self.figure_.dpi

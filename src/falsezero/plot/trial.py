@@ -1,4 +1,4 @@
-"""How well hidden finds came back, method by method."""
+"""How well each method recovered the hidden finds."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class TrialDisplay(Display):
 
     @classmethod
     def from_trial(cls, trial: Trial, *, hidden: str = "cells", ax: Any = None) -> TrialDisplay:
-        """Draw the trial of an audit; `hidden` is "cells" or "rows", the way of hiding."""
+        """Draw the trial of an audit; `hidden` says how finds were hidden: "cells" or "rows"."""
         table = trial.table.take(trial.table["hidden"] == hidden)
         names, precision = table["method"], table["average_precision"]
         return cls(names, precision, table["error"], "average").plot(ax)

@@ -1,4 +1,4 @@
-"""A table -> one HTML report for a domain scientist."""
+"""Reports on a table, as one HTML page for a domain scientist."""
 
 from falsezero.report.page import write_report
 

@@ -1,4 +1,4 @@
-"""The pieces that pages are made of: paragraphs, tables, pictures, and the page around them."""
+"""Building blocks of pages: paragraphs, tables, figures, and the document around them."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _LONG_ROW = 3
 """Width over height from which on a picture is a row of panels."""
 
 _LONG = 25
-"""Lines beyond which a table scrolls within itself."""
+"""Tables of more lines scroll inside a box of their own."""
 
 
 class Column(NamedTuple):
@@ -44,7 +44,7 @@ class Column(NamedTuple):
 
 
 def inline(text: str) -> str:
-    """Plain text as HTML; what stands between backticks is shown as code.
+    """Plain text as HTML; text between backticks is shown as code.
 
     >>> inline("a < b, see `fz.audit`")
     'a &lt; b, see <code>fz.audit</code>'
@@ -63,10 +63,10 @@ def bullet_list(lines: Iterable[str]) -> str:
 
 
 def data_table(columns: Sequence[Column], identifier: str = "") -> str:
-    """A table that scrolls within itself where it is long.
+    """A table, in a box that scrolls if it is long.
 
-    On a narrow screen its lines become blocks if it has bars or reasons, which would not fit side
-    by side; other tables scroll sideways.
+    On a narrow screen, lines with bars or reasons become blocks, because they would not fit side by
+    side; other tables scroll sideways.
     """
     head = "".join(
         f'<th scope="col"{_class(column.kind)}>{html.escape(column.name)}</th>'
@@ -98,17 +98,17 @@ def _cell(value: Any, column: Column) -> str:
 
 
 def download_link(text: str, file_name: str, content: str) -> str:
-    """A link that saves text which the page carries along."""
+    """A link that saves a text file embedded in the page."""
     data = base64.b64encode(content.encode("utf-8", "replace")).decode()
     name = html.escape(file_name)
     return f'<a download="{name}" href="data:text/csv;base64,{data}">{html.escape(text)}</a>'
 
 
 def figure(display: Any, caption: str) -> str:
-    """A drawn display as a picture inside the page; the display's figure is closed."""
+    """A drawn display as an image embedded in the page; closes the display's figure."""
     stream = io.BytesIO()
     with warnings.catch_warnings():
-        # A script that the picture's font lacks shows as boxes there, and as itself all around.
+        # Labels in a script that the font lacks show as boxes in the picture only.
         warnings.filterwarnings("ignore", "Glyph .* missing")
         display.figure_.savefig(stream, format="png", dpi=110)
     width, height = display.figure_.get_size_inches()
@@ -130,8 +130,8 @@ def document(title: str, body: str, *, inner_pages: Sequence[str] = ()) -> str:
     body : str
         HTML of the page's contents.
     inner_pages : list of str, optional
-        Pages that stand in frames inside `body`; they obey this page's policy, so their scripts
-        are allowed in it.
+        Pages shown in frames inside `body`. They inherit this page's policy, so it must allow
+        their scripts.
     """
     script = f'<script type="module">\n{_file("page.js")}</script>'
     policy = content_security_policy([script, *inner_pages])

@@ -1,4 +1,4 @@
-"""A table -> one HTML report: the audit first, then a look inside one model, then the explorer."""
+"""The report on a table: its audit, a look inside one model, and the explorer."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from falsezero.report.words import count, distrust, make_up
 __all__ = ["write_report"]
 
 _MOST_EXPLORED = 10_000_000
-"""Cells that the explorer can hold; of more, rows are picked."""
+"""Most cells in the explorer; of larger tables, evenly spread rows are shown."""
 
 _SECTIONS = {
     "zeros": "Surprising zeros",
@@ -58,21 +58,20 @@ def write_report(
     n_jobs: int | None = None,
     verbose: int = 0,
 ) -> Path:
-    """Write a report on a table: its audit, what one model makes of it, and the explorer.
+    """Write a report on a table: its audit, a look inside one model, and the explorer.
 
     Parameters
     ----------
     table : Table, array, sparse array or data frame of zeros and ones
     path : path of the HTML file to write
     n_components : int or list of int, optional
-        How many components, or which numbers to choose from; 1 to 8 (or fewer, for a small table)
-        by default.
+        Number of components, or numbers to choose from; by default 1 to 8, fewer for small tables.
     model : AspectBernoulli or BinaryICA, optional
         Settings of the model; it is copied, not fitted.
     criterion : {"cells", "rows", "aic", "bic"}
         How `falsezero.select` chooses the number of components.
     n_init : int, default=5
-        Random starts whose answers are compared.
+        Number of random starts, which are compared.
     title : str, optional
     image_shape : (height, width), optional
         For tables whose columns are pixels.
@@ -116,19 +115,17 @@ def write_report(
 
 
 def _check(table: Table, numbers: list[int], image_shape: tuple[int, int] | None) -> None:
-    """Refuse, before the work, a table on which there is nothing to report."""
+    """Refuse a table without anything to report before any work is done."""
     n_rows, n_columns = table.shape
     if min(n_rows, n_columns) < 2:
         raise ValueError(
             f"The table has {count(n_rows, 'row')} and {count(n_columns, 'column')}; a report "
-            "needs two of each at least, for it is about what occurs together."
+            "needs at least two of each, because it is about what occurs together."
         )
     n_seen = n_rows * n_columns - table.n_missing
     if table.n_ones in (0, n_seen):
         only = "cells not observed" if not n_seen else "ones" if table.n_ones else "zeros"
-        raise ValueError(
-            f"The table holds nothing but {only}; a report needs ones and zeros to compare."
-        )
+        raise ValueError(f"The table holds only {only}; a report needs both ones and zeros.")
     if size_warning(max(numbers, default=1), table.shape):
         raise ValueError(size_warning(max(numbers), table.shape))
     check_image_shape(image_shape, n_columns)
@@ -168,14 +165,14 @@ def _explorer(page: str, table: Table, sample: Table) -> str:
     part = "" if sample is table else f" It holds {count(len(sample), 'row')} of the table."
     return (
         '<section id="explorer" class="wide" aria-label="Explorer"><h2>Explorer</h2>'
-        "<p>Move a slider to take a component out or bring it back, and watch the table follow. "
-        f"Click a cell to learn which components speak for it.{part}</p>"
+        "<p>Move a slider to remove a component or bring it back, and watch the table follow. "
+        f"Click a cell to see which components support it.{part}</p>"
         f'<iframe title="Explorer" srcdoc="{html.escape(page)}"></iframe></section>'
     )
 
 
 def _inside(found: Study, image_shape: tuple[int, int] | None) -> str:
-    """What one model makes of the table."""
+    """The section about one model of the table."""
     parts = [
         f'<h2 id="inside">Look inside</h2><p>{inline(make_up(found))}</p>',
         _components(found, image_shape),
@@ -201,19 +198,19 @@ def _choice(found: Study) -> str:
         return ""
     best, name = found.selection.best, found.selection.criterion
     held_out = {
-        "cells": "Some cells were hidden, and each model was asked to foretell them.",
+        "cells": "Some cells were hidden, and each model was asked to predict them.",
         "rows": "Some rows were left out, and each model was asked how probable they are.",
     }.get(name, "The fit was weighed against the number of parameters it needs.")
-    better, near = "lower is better", "Neighbours that did nearly as well are worth a look:"
+    better, near = "lower is better", "Numbers that did nearly as well are worth a look:"
     if name in ("cells", "rows"):
-        better, near = "higher is better", "Where the error bars overlap, neighbours are as good:"
+        better, near = "higher is better", "Where error bars overlap, other numbers are as good:"
     text = (
-        f"{held_out} {count(best, 'component')} did best. More than needed follow chance; fewer "
-        f"blur what is different. {near} ask for one of them with `-k`."
+        f"{held_out} {count(best, 'component')} did best. Too many components follow chance, too "
+        f"few blur real differences. {near} choose one of them with `-k`."
     )
     picture = figure(
         ModelChoiceDisplay.from_selection(found.selection),
-        f"How well each number of components did ({better}); the choice, {best}, is ringed.",
+        f"How well each number of components did ({better}); the chosen one, {best}, is circled.",
     )
     return f"<h3>How many components</h3><p>{inline(text)}</p>{picture}"
 
@@ -223,13 +220,13 @@ def _components(found: Study, image_shape: tuple[int, int] | None) -> str:
         display: Any = ComponentBarsDisplay.from_estimator(found.model, found.table, n=10)
         text = (
             "The ten columns in which each component most often makes a one, and how often. "
-            "Weight: the share of all cells that it is behind. Noise is not blue."
+            "Weight: the share of all cells that it explains. Noise is not blue."
         )
     else:
         display = ComponentImagesDisplay.from_estimator(found.model, image_shape)
         text = (
             "Each component as an image, dark where it makes a one. Weight: the share of all cells "
-            "that it is behind. Noise is framed."
+            "that it explains. Noise is framed."
         )
     return figure(display, text)
 
@@ -244,7 +241,7 @@ def _noise(found: Study) -> str:
     )
     text = (
         "If a component stands for omissions, rows with few ones should owe more of their cells to "
-        f"it. One dot per row; the correlation is {correlations}. Near \N{MINUS SIGN}1 speaks for "
-        "omissions, near 0 against."
+        f"it. One dot per row; the correlation is {correlations}. A value near \N{MINUS SIGN}1 "
+        "suggests omissions, a value near 0 does not."
     )
     return f"<h3>Is it noise?</h3>{figure(display, text)}"

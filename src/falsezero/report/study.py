@@ -1,4 +1,4 @@
-"""What a look inside needs to know: the choice of model, its restarts and its noise."""
+"""One model of a table, for a look inside: its choice, its restarts and its noise."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from falsezero.data.table import Table
 __all__ = ["Study", "study"]
 
 AS_GOOD = 2e-3
-"""Restarts whose objective is within this share of the best count as the same quality."""
+"""Starts within this fraction of the best objective count as equally good."""
 
 NEAR = 1.5
-"""A component whose rate is within this factor of the threshold is called undecided."""
+"""A component whose rate is within this factor of the threshold is undecided."""
 
 
 @dataclass(frozen=True)
@@ -32,18 +32,18 @@ class Study:
     model: Any
     """The best of several random starts, the same as `falsezero fit` would save."""
     objectives: list[float]
-    """Where each random start ended, best first."""
+    """Final objective of each random start, best first."""
     phantoms: Phantoms
 
     @property
     def as_good(self) -> list[float]:
-        """Objectives of the starts that came close to the best, the best one included."""
+        """Objectives of the starts that are about as good as the best, including it."""
         best = self.objectives[0]
         return [found for found in self.objectives if best - found <= AS_GOOD * abs(best)]
 
     @property
     def undecided(self) -> np.ndarray:
-        """Components that are noise or not depending on where exactly the threshold lies."""
+        """Components that a slightly different threshold would classify differently."""
         found = self.phantoms
         near = np.zeros(len(found.kinds), dtype=bool)
         for rate in (found.one_rate, found.zero_rate):
@@ -62,7 +62,7 @@ def study(
     n_jobs: int | None = None,
     verbose: int = 0,
 ) -> Study:
-    """Choose the number of components, fit from several starts, and question the best fit."""
+    """Choose the number of components, fit from several starts, and examine the best fit."""
     choice = None
     if len(n_components) > 1:
         with warnings.catch_warnings():

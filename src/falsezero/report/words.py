@@ -1,4 +1,4 @@
-"""What was found, in sentences for a domain scientist."""
+"""The findings in sentences for a domain scientist."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def count(n: int, one: str, more: str | None = None) -> str:
 
 
 def percent(x: float) -> str:
-    """A share in words: never 0 % or 100 % where it is not.
+    """A share in words, never rounded to 0 % or 100 %.
 
     >>> percent(0.004), percent(0.5), percent(0.999)
     ('under 1 %', '50 %', 'over 99 %')
@@ -55,14 +55,14 @@ def make_up(found: Study) -> str:
     if len(phantoms.white):
         share = percent(float(phantoms.weights[phantoms.white].sum()))
         lines.append(
-            f"{numbers(phantoms.white).capitalize()}, behind {share} of all cells, "
-            f"{make(phantoms.white)} zeros in nearly every column, as omissions do that strike all "
+            f"{numbers(phantoms.white).capitalize()}, with {share} of all cells, "
+            f"{make(phantoms.white)} zeros in nearly every column, like omissions that affect all "
             "columns of a row alike."
         )
     if len(phantoms.black):
         lines.append(
             f"{numbers(phantoms.black).capitalize()} {make(phantoms.black)} ones in nearly every "
-            "column, as false entries do."
+            "column, like false entries."
         )
     return " ".join(lines)
 
@@ -75,7 +75,7 @@ def distrust(found: Study) -> list[str]:
         *_about_choice(found),
         *_about_size(found),
     ]
-    return lines or ["Nothing stands out: random starts agree and no component is a border case."]
+    return lines or ["Nothing stands out: random starts agree, no component is a borderline case."]
 
 
 def _about_restarts(found: Study) -> list[str]:
@@ -83,8 +83,7 @@ def _about_restarts(found: Study) -> list[str]:
     lines = []
     if not found.model.converged_:
         lines.append(
-            "The fit had not settled when it was stopped; give it more iterations "
-            "(`--option max_iter=5000`)."
+            "The fit stopped before it converged; allow more iterations (`--option max_iter=5000`)."
         )
     if total > 1 and same == 1:
         lines.append(
@@ -103,14 +102,14 @@ def _about_phantoms(found: Study) -> list[str]:
     for k in found.undecided:
         called = "content" if phantoms.kinds[k] == "content" else "noise"
         lines.append(
-            f"Component {k + 1} was called {called} by a narrow margin. In the explorer below, "
-            "move its slider and watch the table."
+            f"Component {k + 1} was classified as {called} by a narrow margin. In the explorer "
+            "below, move its slider and watch the table."
         )
     return lines
 
 
 def _about_choice(found: Study) -> list[str]:
-    """A best number at the edge of what was tried says little about what lies beyond."""
+    """A warning where the best number is the largest or smallest that was tried."""
     if found.selection is None:
         return []
     tried, best = found.selection.table["n_components"].tolist(), found.selection.best
@@ -119,7 +118,7 @@ def _about_choice(found: Study) -> list[str]:
 
 
 def _as_option(found: re.Match[str]) -> str:
-    """A range of numbers as the shell takes it."""
+    """A range of numbers in the form of the command line."""
     return f"`-k {found[1]}-{int(found[2]) - 1}`"
 
 

@@ -143,18 +143,9 @@ class StackedAverage(Estimator):
 
     @fit_context(prefer_skip_nested_validation=False)
     def fit(self, X: Any, y: Any = None) -> Any:
-        """Hide finds, learn the weights, fit the members to the whole table.
+        """Hide finds, learn the weights, and fit the members to the whole table.
 
-        Parameters
-        ----------
-        X : Table, array, sparse array or data frame of shape (n_rows, n_columns)
-            NaN means "not observed"; an implicit zero of a sparse table is an observed absence.
-        y : ignored
-            Present for scikit-learn's sake.
-
-        Returns
-        -------
-        self
+        The table is given as for `AspectBernoulli.fit`; `y` is ignored.
         """
         values = self._checked(X, reset=True)
         members = self._members(values.shape)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from falsezero.base.capabilities import Capabilities
-from falsezero.base.estimator import Interval, OptimisedModel, StrOptions
+from falsezero.base.estimator import Interval, OptimisedModel
 from falsezero.data.blocks import Block, Blocks
 from falsezero.inference import tree
 from falsezero.inference.contract import Point
@@ -122,8 +122,8 @@ class BernoulliMixture(MixtureModel):
         Weight of a prior in pseudo-observations: each component is drawn towards the column means.
         0 is maximum likelihood.
     max_iter, tol : int and float
-        Stop after `max_iter` iterations, or when the objective gains less than ``tol`` of itself
-        an iteration.
+        Stop after `max_iter` iterations, or when an iteration improves the objective by less than
+        the fraction `tol`.
     n_init : int, default=1
         Number of random starts; the best is kept.
     acceleration : {"squarem", None}, default="squarem"
@@ -165,7 +165,6 @@ class BernoulliMixture(MixtureModel):
     _parameter_constraints = {
         **OptimisedModel._parameter_constraints,
         "prior": [Interval(Real, 0, None, closed="left")],
-        "acceleration": [StrOptions({"squarem"}), None],
     }
 
     def __init__(

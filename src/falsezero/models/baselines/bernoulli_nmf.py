@@ -15,7 +15,7 @@ from scipy.special import expit
 from falsezero.base.capabilities import Capabilities
 from falsezero.base.criteria import InformationCriteria
 from falsezero.base.empirical_bayes import EmpiricalBayes
-from falsezero.base.estimator import Interval, OptimisedModel, StrOptions
+from falsezero.base.estimator import Interval, OptimisedModel
 from falsezero.data.blocks import Block, Blocks
 from falsezero.inference import tree
 from falsezero.inference.climb import RowTerms, climb_rows, packed_products
@@ -174,8 +174,8 @@ class BernoulliNMF(InformationCriteria, EmpiricalBayes, OptimisedModel):
         Rate of an exponential prior on weights and components. The default is weak: it keeps
         columns and rows of ones finite.
     max_iter, tol : int and float
-        Stop after `max_iter` iterations, or when the objective gains less than ``tol`` of itself
-        an iteration.
+        Stop after `max_iter` iterations, or when an iteration improves the objective by less than
+        the fraction `tol`.
     n_init, acceleration, binarize, checkpoint, callback, n_jobs, random_state, verbose
         As in `AspectBernoulli`.
 
@@ -209,7 +209,6 @@ class BernoulliNMF(InformationCriteria, EmpiricalBayes, OptimisedModel):
     _parameter_constraints = {
         **OptimisedModel._parameter_constraints,
         "shrinkage": [Interval(Real, 0, None, closed="neither")],
-        "acceleration": [StrOptions({"squarem"}), None],
     }
 
     def __init__(

@@ -17,7 +17,7 @@ from scipy.special import expit, logit
 from falsezero.base.capabilities import Capabilities
 from falsezero.base.criteria import InformationCriteria
 from falsezero.base.empirical_bayes import EmpiricalBayes
-from falsezero.base.estimator import Interval, OptimisedModel, StrOptions
+from falsezero.base.estimator import Interval, OptimisedModel
 from falsezero.data.blocks import UNOBSERVED, Block, Blocks
 from falsezero.inference import tree
 from falsezero.inference.climb import RowTerms, add_to_diagonal, climb_rows, packed_products
@@ -205,8 +205,8 @@ class LogisticPCA(InformationCriteria, EmpiricalBayes, OptimisedModel):
         Precision of a Gaussian prior on weights and loadings. The default is weak: it keeps
         separable tables finite.
     max_iter, tol : int and float
-        Stop after `max_iter` iterations, or when the objective gains less than ``tol`` of itself
-        an iteration.
+        Stop after `max_iter` iterations, or when an iteration improves the objective by less than
+        the fraction `tol`.
     n_init, acceleration, binarize, checkpoint, callback, n_jobs, random_state, verbose
         As in `AspectBernoulli`.
 
@@ -243,7 +243,6 @@ class LogisticPCA(InformationCriteria, EmpiricalBayes, OptimisedModel):
         **OptimisedModel._parameter_constraints,
         "bias": ["boolean"],
         "ridge": [Interval(Real, 0, None, closed="neither")],
-        "acceleration": [StrOptions({"squarem"}), None],
     }
 
     def __init__(

@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from falsezero.base.bags import CompletesRows, log_orders
 from falsezero.base.capabilities import Capabilities
 from falsezero.base.criteria import InformationCriteria, sparse_block_rows
-from falsezero.base.estimator import OptimisedModel, StrOptions, spawn_seeds
+from falsezero.base.estimator import OptimisedModel, spawn_seeds
 from falsezero.data.blocks import Block, Blocks
 from falsezero.data.numbers import checked_count
 from falsezero.data.table import Table
@@ -158,8 +158,8 @@ class PLSA(CompletesRows, InformationCriteria, OptimisedModel):
     n_components : int, default=5
         Number of components (topics).
     max_iter, tol : int and float
-        Stop after `max_iter` iterations, or when the objective gains less than ``tol`` of itself
-        an iteration.
+        Stop after `max_iter` iterations, or when an iteration improves the objective by less than
+        the fraction `tol`.
     n_init, acceleration, checkpoint, callback, n_jobs, random_state, verbose
         As in `AspectBernoulli`.
 
@@ -197,7 +197,6 @@ class PLSA(CompletesRows, InformationCriteria, OptimisedModel):
     )
     _parameter_constraints = {
         **{k: v for k, v in OptimisedModel._parameter_constraints.items() if k != "binarize"},
-        "acceleration": [StrOptions({"squarem"}), None],
     }
 
     def __init__(

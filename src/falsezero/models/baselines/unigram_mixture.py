@@ -13,7 +13,7 @@ import numpy as np
 
 from falsezero.base.bags import CompletesRows, log_orders
 from falsezero.base.capabilities import Capabilities
-from falsezero.base.estimator import Interval, OptimisedModel, StrOptions
+from falsezero.base.estimator import Interval, OptimisedModel
 from falsezero.data.blocks import Block, Blocks
 from falsezero.data.table import Table
 from falsezero.data.validate import check_room
@@ -161,7 +161,6 @@ class UnigramMixture(CompletesRows, MixtureModel):
     _parameter_constraints = {
         **{k: v for k, v in OptimisedModel._parameter_constraints.items() if k != "binarize"},
         "prior": [Interval(Real, 0, None, closed="left")],
-        "acceleration": [StrOptions({"squarem"}), None],
     }
 
     def __init__(

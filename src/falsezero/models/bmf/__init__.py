@@ -1,1 +1,1 @@
-"""Binary matrix factorization: `binary_matrix_factorization.py` is the face."""
+"""Binary matrix factorization; start with `binary_matrix_factorization.py`."""

@@ -1,7 +1,7 @@
-"""Whether the chains of a binary matrix factorization agree: on what they predict, on features.
+"""Whether the chains of a binary matrix factorization agree on predictions and on features.
 
-Both are about numbers that do not depend on how features are numbered. Predictions do not depend on
-how a table is written with features either, and they are what averages over draws are used for.
+Both use quantities that do not depend on the order of features. Predictions do not even depend on
+which features express a table, and they are what averages over draws are for.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from falsezero.models.bmf.likelihoods import Likelihood
 from falsezero.models.bmf.predict import Draw
 
 _ENOUGH = 20
-"""Draws of a chain below which R-hat is mostly noise, and nothing is said."""
+"""With fewer draws per chain R-hat is mostly noise, and NaN is returned."""
 
 _CELLS = 200
 
@@ -23,10 +23,10 @@ _JUDGED = ("log_joint", "log_likelihood", "features_per_row", "features_per_colu
 def prediction_agreement(
     chains: list[list[Draw]], likelihood: Likelihood, n_cells: int = _CELLS
 ) -> tuple[float, float]:
-    """R-hat and effective sample size of expected cells, drawn at random but always the same.
+    """R-hat and effective sample size of expected cells, for a fixed random sample of cells.
 
-    The 95 % quantile of R-hat and the 5 % quantile of the sample size: the extreme of many cells
-    would be large where chains agree.
+    The 95 % quantile of R-hat and the 5 % quantile of the sample size: the extremes over many cells
+    would look bad even where chains agree.
     """
     length = min(len(draws) for draws in chains)
     if length < _ENOUGH:
@@ -48,7 +48,7 @@ def prediction_agreement(
 
 
 def feature_agreement(chains: list[dict[str, np.ndarray]]) -> float:
-    """Largest R-hat of the log densities and of how many features rows and columns have."""
+    """Largest R-hat of the log densities and of the features per row and per column."""
     length = min(len(chain["log_joint"]) for chain in chains)
     if length < _ENOUGH:
         return float("nan")

@@ -1,4 +1,4 @@
-"""The questions that a fitted binary matrix factorization answers, averaged over its draws."""
+"""Predictions of a fitted binary matrix factorization, averaged over its draws."""
 
 from __future__ import annotations
 
@@ -40,10 +40,10 @@ class Prediction(NamedTuple):
 
 
 class PosteriorAnswers(SampledModel):
-    """What can be asked once draws are there: `draws_`, `representative_`, `offset_`, `scale_`."""
+    """Answers from `draws_`, `representative_`, `offset_` and `scale_`."""
 
     observed_: np.ndarray | None = None
-    """Models saved before weights were integrated out have none, and need none."""
+    """None also for models saved before weights were integrated out, which do not need it."""
 
     @property
     def _observation(self) -> Likelihood:
@@ -58,7 +58,7 @@ class PosteriorAnswers(SampledModel):
         return values.toarray()
 
     def transform(self, X: Any) -> Any:
-        """Probability that each row, of this table or never seen, has each row feature."""
+        """Probability of each row feature in each row, of the training table or another."""
         check_is_fitted(self)
         table = self._table(X, reset=False)
         cells = self._standardised(table)
@@ -66,7 +66,7 @@ class PosteriorAnswers(SampledModel):
         return self._row_table(weights, X)
 
     def _settle(self, blocks: Blocks) -> np.ndarray:
-        """Row weights of a table that was cut into blocks: what the analysis walks over."""
+        """Row weights of a table that was cut into blocks."""
         table = blocks.dense_rows(np.arange(blocks.shape[0]))
         cells = self._standardised(table)
         return self._row_probability(self.representative_, cells)[0].astype(blocks.dtype)
@@ -75,7 +75,7 @@ class PosteriorAnswers(SampledModel):
         return self._standardised(self._table(X, reset=False))
 
     def _standardised(self, table: np.ndarray) -> Cells:
-        """The table in the sampler's units; divided first, so that no difference overflows."""
+        """The table in the sampler's units; divided before subtracting, against overflow."""
         return Cells.of(table.astype(float) / self.scale_ - self.offset_ / self.scale_)
 
     def _row_probability(self, draw: Draw, cells: Cells) -> tuple[np.ndarray, np.ndarray]:
@@ -89,18 +89,19 @@ class PosteriorAnswers(SampledModel):
     ):
         """Expected value (probability, rate) of every cell, averaged over draws (section 3.4).
 
-        For cells of a Gaussian training table each draw's weights are integrated out (with missing
-        cells: where a draw has at most 400 of them). The weights of zeros and ones and of counts
-        cannot be, and those of rows never seen are not: they are averaged over as drawn.
+        For a Gaussian training table the weights of each draw are integrated out (with missing
+        cells, only where a draw has at most 400 weights). For other likelihoods and for new rows
+        the drawn weights are averaged over.
 
         Parameters
         ----------
         X : table, optional
-            Rows to predict from what is observed of them; the training table when left out, whose
-            missing cells are thereby imputed.
+            Rows to predict from their observed cells; by default the training table, whose missing
+            cells are thereby imputed.
         interval : float, optional
-            Probability of an interval for each cell, such as 0.9. For real numbers and counts it is
-            meant for the value that would be observed, for zeros and ones for the probability.
+            Probability of an interval for each cell, such as 0.9. For real numbers and counts the
+            interval is for the value that would be observed, for zeros and ones for its
+            probability.
         random_state : int, optional
             Seed of the noise in intervals.
 
@@ -152,8 +153,8 @@ class PosteriorAnswers(SampledModel):
         ----------
         X : Table, array, sparse array or data frame
         keep : array of shape (n_components,) or (n_rows, n_components), optional
-            0 removes a row feature, 1 keeps it; the representative draw's features are meant.
-            Features add up, so what is kept is not renormalised.
+            0 removes a row feature of the representative draw, 1 keeps it. Features add up, so the
+            others are not renormalised.
         """
         check_room(self, X)
         if keep is None:
@@ -167,7 +168,7 @@ class PosteriorAnswers(SampledModel):
         return self._labelled(expected, X, X.columns if isinstance(X, Table) else None)
 
     def reweigh(self, weights: np.ndarray, keep: Any = None) -> np.ndarray:
-        """Row features times `keep`: a feature that is removed adds nothing."""
+        """Row features times `keep`: a removed feature adds nothing."""
         return weights if keep is None else weights * checked_keep(keep, weights)
 
     def _expected(self, weights: np.ndarray) -> np.ndarray:
@@ -182,7 +183,7 @@ class PosteriorAnswers(SampledModel):
         Parameters
         ----------
         X : table of the training table's shape
-            Values at the cells asked about, such as those held out; NaN elsewhere.
+            Values of the cells in question, such as held-out ones; NaN elsewhere.
 
         Returns
         -------
@@ -210,11 +211,11 @@ class PosteriorAnswers(SampledModel):
         return np.where(cells.observed > 0, np.concatenate(parts), np.nan)
 
     def score_samples(self, X: Any) -> np.ndarray:
-        """Log predictive density of each row, as one never seen.
+        """Log predictive density of each row, taken as a new row.
 
-        The row's features are summed out given each draw, and the densities of (at most twelve)
-        draws averaged; over all possible rows they add up to one. A new row is taken to have no
-        features but those of the training rows. Cells not observed are left out.
+        The row's features are summed out given each draw, and the densities of at most twelve draws
+        are averaged; over all possible rows they sum to one. A new row is assumed to have no
+        features beyond those of the training rows. Cells not observed are left out.
         """
         check_is_fitted(self)
         cells = self._cells(X)
@@ -226,7 +227,7 @@ class PosteriorAnswers(SampledModel):
         return logsumexp(terms, axis=0) - np.log(len(terms)) - units
 
     def sample(self, n_samples: int = 1, random_state: Any = None) -> np.ndarray:
-        """Draw rows from the posterior predictive distribution, one from each draw taken."""
+        """Draw rows from the posterior predictive distribution, each from a random draw."""
         check_is_fitted(self)
         n_samples = checked_count(n_samples, "n_samples")
         seed = self.random_state if random_state is None else random_state

@@ -39,44 +39,44 @@ __all__ = ["BinaryMatrixFactorization", "Draw", "Prediction"]
 
 
 class BinaryMatrixFactorization(PosteriorAnswers):
-    """Binary features of rows and of columns, as many as the table wants, by Markov chains.
+    """Binary features of rows and of columns, as many as the table supports, by Markov chains.
 
     Row i has binary features u_i, column j has v_j, and a matrix of weights W says how they
     interact: cell (i, j) depends on u_i W v_j' (eq. 1). Features may overlap, so this is
-    bi-clustering where things belong to several clusters. The number of features on each side is
-    fixed (Beta-Bernoulli) or inferred (Indian buffet process). Cells not observed take no part and
-    are predicted with their uncertainty.
+    bi-clustering with overlapping clusters. The number of features on each side is fixed
+    (Beta-Bernoulli) or inferred (Indian buffet process). Unobserved cells are left out and are
+    predicted with their uncertainty.
 
     Parameters
     ----------
     n_row_features, n_column_features : int or None, default=None
-        Number of features to learn on each side; None lets the table decide.
+        Number of features to learn on each side; None infers it.
     likelihood : {"logistic", "gaussian", "poisson"}, default="logistic"
         For tables of zeros and ones, real numbers, counts: u W v' is the log odds, the mean, or the
-        rate. A Gaussian table is standardised before sampling, and its answers brought back.
+        rate. A Gaussian table is standardised for sampling; answers are in its own units.
     bias : bool, default=True
         A feature that every row has, and one that every column has.
     known_rows, known_columns : array of shape (n_rows, k) or (n_columns, k), optional
-        Features known beforehand (zeros and ones); they stay while others are learnt.
+        Features known beforehand (zeros and ones); they are kept while others are learnt.
     n_chains, warmup, n_draws, thin : int
         Chains, sweeps before the first draw, draws kept of each chain, sweeps between two draws.
     split_merge : int, default=1
         Split or merge proposals on each side in a sweep.
     start : {"table", "prior"}, default="table"
-        Where chains begin: with binary features read off the leading singular vectors of the table,
-        or with few features from the prior, as in the paper, from where they may not get away.
+        How chains start: with binary features taken from the leading singular vectors of the table,
+        or with few features from the prior, as in the paper, where chains may get stuck.
     row_concentration, column_concentration, weight_prior, noise_prior : (shape, rate)
         Gamma hyperpriors of alpha, lambda, phi and theta (section 2). For counts, whose weights are
-        exponential, the rate of `weight_prior` is meant in units of the table's mean count.
+        exponential, the rate of `weight_prior` is in units of the table's mean count.
     binarize : float or None, default=None
-        Logistic only: values above become ones.
+        Logistic only: values above this number become ones.
     callback : callable or None
         Called with every row of the history; returning True stops that chain.
     n_jobs : int or None, default=-1
-        Threads, one per chain, as many as there are cores by default; the answer does not depend on
-        it.
+        Number of threads, at most one per chain; by default all cores. The answer does not depend
+        on it.
     random_state, verbose
-        As in every model of falsezero.
+        As in `AspectBernoulli`.
 
     Attributes
     ----------
@@ -88,26 +88,26 @@ class BinaryMatrixFactorization(PosteriorAnswers):
     components_ : array of shape (K, n_columns)
         W V': what each row feature adds to every column.
     row_weights_, column_weights_ : arrays of the shapes of U and V
-        Share of all draws in which a row (column) has the feature, features being matched.
+        Share of draws in which a row (column) has the feature, after matching features.
     draws_ : list of `Draw`
         Every kept draw of every chain.
     chains_ : list of dict
-        One a chain: log joint, log likelihood, numbers of features and hyperparameters of each
-        kept draw. They do not depend on how features are numbered; see `falsezero.diagnose`.
+        For each chain, the log joint, log likelihood, numbers of features and hyperparameters of
+        its kept draws, none of which depends on the order of features; see `falsezero.diagnose`.
     observed_ : array of shape (n_rows, n_columns) or None
         Which cells of the training table were observed; None where all were.
     objective_ : float
         Mean log joint density of the kept draws.
     r_hat_, ess_ : float
-        R-hat and effective sample size of expected cells: what 95 % of 200 cells do not exceed, and
-        do not fall short of; NaN with fewer than 20 draws per chain.
+        R-hat and effective sample size of expected cells: the worst of 200 cells after leaving out
+        5 % of them; NaN with fewer than 20 draws per chain.
     feature_r_hat_ : float
-        Largest R-hat of the log densities and the numbers of features a row and a column. Small
-        features come and go slowly and matter little to what is predicted: this may be far above 1
-        where `r_hat_` is not, and then says not to rely on the number of features.
+        Largest R-hat of the log densities and of the features per row and per column. Small
+        features come and go slowly and hardly affect predictions, so this may be far above 1 where
+        `r_hat_` is not; then do not rely on the number of features.
     history_, n_iter_, converged_
-        `converged_` says that no chain was stopped early and that they agree on what they predict
-        (`r_hat_` at most 1.1).
+        `converged_` is True if no chain was stopped early and their predictions agree (`r_hat_` at
+        most 1.1).
     n_features_in_, feature_names_in_
 
     Examples
@@ -193,7 +193,7 @@ class BinaryMatrixFactorization(PosteriorAnswers):
 
     @property
     def capabilities(self) -> Capabilities:  # type: ignore[override]
-        """The likelihood says which tables are taken; predictions average over draws."""
+        """Depend on the likelihood, which determines the kind of table."""
         return Capabilities(table=self._observation.table_kind, link=None, row_score="density")
 
     # -- fitting --------------------------------------------------------------------------------
@@ -202,16 +202,7 @@ class BinaryMatrixFactorization(PosteriorAnswers):
     def fit(self, X: Any, y: Any = None) -> BinaryMatrixFactorization:
         """Sample features of rows and columns from a table.
 
-        Parameters
-        ----------
-        X : Table, array, sparse array or data frame of shape (n_rows, n_columns)
-            NaN means "not observed"; an implicit zero of a sparse table is an observed zero.
-        y : ignored
-            Present for scikit-learn's sake.
-
-        Returns
-        -------
-        self
+        The table is given as for `AspectBernoulli.fit`; `y` is ignored.
         """
         table = self._table(X, reset=True)
         self._standardise_by(table)
@@ -250,7 +241,7 @@ class BinaryMatrixFactorization(PosteriorAnswers):
         )
 
     def _standardise_by(self, table: np.ndarray) -> None:
-        """Where the sampler's units lie: a Gaussian table has variance 1, with a bias mean 0."""
+        """Set the sampler's units: a Gaussian table has variance 1 and, with a bias, mean 0."""
         self.offset_, self.scale_ = 0.0, 1.0
         seen = table[~np.isnan(table)].astype(float)
         if self.likelihood != "gaussian" or not seen.size:
@@ -317,7 +308,7 @@ class BinaryMatrixFactorization(PosteriorAnswers):
         return int(self.bias) + (0 if known is None else np.asarray(known).shape[1])
 
     def _display(self) -> None:
-        """Choose the draw that stands for all, and match the others' features to it."""
+        """Choose a representative draw, and match the features of the others to it."""
         known_rows, known_columns = (
             self._n_known(self.known_rows),
             self._n_known(self.known_columns),
@@ -338,13 +329,13 @@ class BinaryMatrixFactorization(PosteriorAnswers):
 
 
 def _record(point: Point, cells: Cells, normal: bool) -> Draw:
-    """What is kept of a point; with the weights' mean given the rest where they are normal."""
+    """The draw of a point, with the conditional mean of its weights where they are normal."""
     weights = NormalWeights.of(point.state, cells) if normal else None
     return Draw.of(point.state, None if weights is None else weights.mean(cells.values))
 
 
 def _trace(draws: list[Draw]) -> dict[str, np.ndarray]:
-    """What diagnostics look at: numbers that do not depend on how features are numbered."""
+    """Quantities for diagnostics, which do not depend on the order of features."""
     names = [
         "log_joint", "log_likelihood", "row_concentration", "column_concentration",
         "weight_scale", "precision",

@@ -1,4 +1,4 @@
-"""Moves on the entries of the feature matrices: single ones, and several of a row at once."""
+"""Moves on entries of the feature matrices: single entries, and several of a row at once."""
 
 from __future__ import annotations
 

@@ -3,8 +3,8 @@
 Given features, noise precision theta and weight precision phi, the weights W of a Gaussian table
 are normal, with precision theta sum_ij (u_i x v_j)(u_i x v_j)' + phi I over the observed cells. A
 cell is normal around u_i <W> v_j' with variance 1 / theta + (u_i x v_j)' Cov(W) (u_i x v_j), and no
-noise of drawn weights enters. Zeros and ones and counts have no such form: the logistic function
-and sums of gammas do not integrate, so their predictions average over drawn weights.
+noise of drawn weights enters. Logistic and Poisson tables have no such closed form, so their
+predictions average over drawn weights.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _MOST_WEIGHTS = 400
 
 
 class NormalWeights(NamedTuple):
-    """The normal posterior of W given everything else, from the features and what was observed."""
+    """The normal posterior of W, given the features and the observed cells."""
 
     rows: np.ndarray
     columns: np.ndarray
@@ -33,7 +33,7 @@ class NormalWeights(NamedTuple):
 
     @classmethod
     def of(cls, state: State, cells: Cells) -> NormalWeights | None:
-        """That of a state; None where a table with missing cells has too many weights."""
+        """From a state; None where a table with missing cells has too many weights."""
         if not cells.complete and state.weights.size > _MOST_WEIGHTS:
             return None
         observed = None if cells.complete else cells.observed

@@ -1,7 +1,7 @@
 """The three observation models of binary matrix factorization (section 2, eq. 1).
 
-Each says how likely a cell is, how its features are scanned and how its weights are drawn. Cells
-that were not observed take no part anywhere; nothing is imputed to make the formulas work.
+Each defines how likely a cell is, how features are scanned and how weights are drawn. Unobserved
+cells are left out everywhere; nothing is imputed.
 """
 
 from __future__ import annotations
@@ -74,8 +74,8 @@ class GammaProposal:
 def weighted_precision(by_pair: np.ndarray, columns: np.ndarray) -> np.ndarray:
     """Sum over cells of weight_ij (u_i x v_j)(u_i x v_j)', without the Kronecker product A.
 
-    `by_pair` has the weights added up over the rows that have both of two row features, a line for
-    each pair a <= b. Products of two column features then need but one matrix product.
+    `by_pair` has the weights summed over the rows that have both of two row features, a row for
+    each pair a <= b. Products of two column features then take one matrix product.
     """
     k, m = int(np.sqrt(2 * len(by_pair))), columns.shape[1]
     a, b = np.triu_indices(k)
@@ -89,7 +89,7 @@ def weighted_precision(by_pair: np.ndarray, columns: np.ndarray) -> np.ndarray:
 
 
 class _ByPredictor:
-    """What Gaussian and Poisson tables share: blocks of entries are judged by whole predictors."""
+    """Base of Gaussian and Poisson: blocks of entries are scored by whole predictors."""
 
     kind: int
 
@@ -114,7 +114,7 @@ class _ByPredictor:
 
 
 class _AsObserved:
-    """What logistic and Poisson tables share: no move wants their missing cells."""
+    """Base of logistic and Poisson: no move needs their missing cells."""
 
     def completed(self, state: State, cells: Cells, rng: np.random.Generator) -> Cells:
         """The table as it was observed."""
@@ -128,7 +128,7 @@ class _AsObserved:
 
 
 class _NormalWeights:
-    """What Gaussian and logistic tables share: weights N(0, 1 / phi)."""
+    """Base of Gaussian and logistic: weights N(0, 1 / phi)."""
 
     def weight_log_prior(self, weights: np.ndarray, scale: float) -> float:
         """Log prior of weights."""
@@ -172,9 +172,9 @@ class Gaussian(_ByPredictor, _NormalWeights):
         kernels.masked_scan(*common, residual, cells.observed, basis, energy, state.precision, rng)
 
     def completed(self, state: State, cells: Cells, rng: np.random.Generator) -> Cells:
-        """The table with its missing cells drawn, for moves that are much cheaper on a whole one.
+        """The table with its missing cells drawn, for moves that are much cheaper without gaps.
 
-        The drawn cells are part of the state while such moves last, and forgotten afterwards.
+        The drawn cells are part of the state during such moves, and discarded afterwards.
         """
         if cells.complete:
             return cells
@@ -253,7 +253,7 @@ class Logistic(_AsObserved, _NormalWeights):
         return float(zeros + (state.rows.on * (cells.values @ state.basis.T)).sum())
 
     def draw_weights(self, state: State, cells: Cells, rng: np.random.Generator) -> np.ndarray:
-        """W | U, V, X given Polya-gamma variables, one an observed cell (Polson et al., 2013)."""
+        """W | U, V, X given Polya-gamma variables, one per observed cell (Polson et al., 2013)."""
         u, v = state.rows.on.astype(float), state.columns.on.astype(float)
         by_pair = polya_gammas_by_pair(state.rows.on, state.basis, cells.observed, rng)
         precision = weighted_precision(by_pair, v)

@@ -1,8 +1,8 @@
-"""The rows that a split or merge is about, and how likely features of theirs are.
+"""The rows that a split or merge concerns, and the likelihood of their features.
 
-Each likelihood has its own kind of part. All answer two questions: which weights are plausible
-when each row has the option `choice` says (`propose`), and how likely each row is under every
-option (`terms`, up to a constant of the row). Options are lines of `PARTS` or `WHOLE`.
+Each likelihood has its own kind of part. All answer two questions: which weights are plausible if
+`choice` gives the option of each row (`propose`), and how likely each row is under every option
+(`terms`, up to a constant per row). Options are rows of `PARTS` or `WHOLE`.
 """
 
 from __future__ import annotations
@@ -19,36 +19,36 @@ from falsezero.models.bmf.likelihoods import GammaProposal, NormalProposal, Weig
 from falsezero.models.bmf.state import Cells, Features, State
 
 PARTS = np.array([[1, 0], [0, 1], [1, 1]], dtype=float)
-"""What a row of the split feature may have: the first part, the second, or both."""
+"""Options of a row of the split feature: the first part, the second, or both."""
 WHOLE = np.ones((1, 1))
-"""What a row of the merged feature has."""
+"""The one option of a row of the merged feature."""
 NO_ROWS = np.empty(0, dtype=np.int64)
-"""No choice in particular."""
+"""An empty choice: the scan is free."""
 _LAUNCH_SCANS, _LAUNCH_STEPS = 3, 2
 """Restricted scans before the last one, and steps towards the mode of the weights in each."""
 
 
 class Part(Protocol):
-    """Some rows of the table with what is known of them but for the features concerned."""
+    """Some rows of the table, given all their features except those concerned."""
 
     def inside(self, weights: np.ndarray) -> np.ndarray:
-        """Weights of the model in the coordinates of the part."""
+        """Weights of the model, in the coordinates of the part."""
 
     def outside(self, weights: np.ndarray) -> np.ndarray:
-        """The way back."""
+        """Weights of the part, in the coordinates of the model."""
 
     def launch(
         self, choice: np.ndarray, anchors: np.ndarray, rows: Features, rng: np.random.Generator
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Choices made plausible by restricted scans, and weights for them."""
+        """Plausible choices after some restricted scans, and weights for them."""
 
-    def nothing(self, options: np.ndarray) -> np.ndarray:
-        """Weights from which the way to plausible ones begins."""
+    def initial_weights(self, options: np.ndarray) -> np.ndarray:
+        """Weights from which the search for plausible ones starts."""
 
     def propose(
         self, options: np.ndarray, choice: np.ndarray, guess: np.ndarray, steps: int
     ) -> WeightProposal:
-        """Distribution of the weights, near their posterior; by `steps` from a guess if need be."""
+        """An approximate posterior of the weights, after `steps` from a guess where needed."""
 
     def terms(self, options: np.ndarray, weights: np.ndarray) -> np.ndarray:
         """Log likelihood of each row (lines) under each option, up to a constant of the row."""
@@ -63,7 +63,7 @@ def scan_parts(
     wanted: np.ndarray,
     rng: np.random.Generator,
 ) -> tuple[np.ndarray, float]:
-    """One restricted Gibbs scan, free or made to arrive at what is `wanted`."""
+    """One restricted Gibbs scan, free or forced to end at `wanted`; with its log probability."""
     terms = np.ascontiguousarray(part.terms(PARTS, weights))
     uniforms = rng.random(0 if len(wanted) else len(terms))
     return kernels.restricted_scan(
@@ -72,7 +72,7 @@ def scan_parts(
 
 
 class PairedNormal:
-    """The posterior of one or two lines of weights, independent in the coordinates of a part."""
+    """Posterior of one or two rows of weights, independent in the coordinates of a part."""
 
     def __init__(
         self,
@@ -118,14 +118,14 @@ class GaussianPart:
         """Weights of the model."""
         return weights @ self.vectors.T
 
-    def nothing(self, options: np.ndarray) -> np.ndarray:
-        """Zeros: the posterior is exact from anywhere."""
+    def initial_weights(self, options: np.ndarray) -> np.ndarray:
+        """Zeros: the posterior is exact whatever the start."""
         return np.zeros((options.shape[1], len(self.spread)))
 
     def launch(
         self, choice: np.ndarray, anchors: np.ndarray, rows: Features, rng: np.random.Generator
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Choices made plausible by restricted scans, and weights for them."""
+        """Plausible choices after some restricted scans, and weights for them."""
         noise = rng.standard_normal((_LAUNCH_SCANS + 1, 2, len(self.spread)))
         uniforms = rng.random((_LAUNCH_SCANS, len(choice)))
         return kernels.gaussian_launch(
@@ -148,10 +148,10 @@ class GaussianPart:
 
 
 class _Plain(ABC):
-    """What parts of logistic and Poisson tables share: the predictor without the features."""
+    """Base of the parts of logistic and Poisson tables: the predictor without the features."""
 
     typical = 0.0
-    """Where weights begin, over the prior's own scale."""
+    """Initial weight in units of the prior's scale."""
 
     def __init__(self, state: State, cells: Cells, rest: np.ndarray):
         self.base = rest @ state.basis
@@ -165,8 +165,8 @@ class _Plain(ABC):
 
     outside = inside
 
-    def nothing(self, options: np.ndarray) -> np.ndarray:
-        """Weights from which the way to plausible ones begins."""
+    def initial_weights(self, options: np.ndarray) -> np.ndarray:
+        """Weights from which the search for plausible ones starts."""
         shape = options.shape[1], self.columns.shape[1]
         return np.full(shape, self.typical / self.ridge)
 
@@ -174,7 +174,7 @@ class _Plain(ABC):
     def propose(
         self, options: np.ndarray, choice: np.ndarray, guess: np.ndarray, steps: int
     ) -> WeightProposal:
-        """Distribution of the weights, near their posterior."""
+        """An approximate posterior of the weights."""
 
     @abstractmethod
     def terms(self, options: np.ndarray, weights: np.ndarray) -> np.ndarray:
@@ -183,8 +183,8 @@ class _Plain(ABC):
     def launch(
         self, choice: np.ndarray, anchors: np.ndarray, rows: Features, rng: np.random.Generator
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Choices made plausible by restricted scans, and weights for them."""
-        guess = self.nothing(PARTS)
+        """Plausible choices after some restricted scans, and weights for them."""
+        guess = self.initial_weights(PARTS)
         for scan in range(_LAUNCH_SCANS + 1):
             proposal = self.propose(PARTS, choice, guess, _LAUNCH_STEPS)
             guess, weights = proposal.mean.reshape(guess.shape), proposal.draw(rng)
@@ -211,7 +211,7 @@ class LogisticPart(_Plain):
     def propose(
         self, options: np.ndarray, choice: np.ndarray, guess: np.ndarray, steps: int
     ) -> NormalProposal:
-        """Normal approximation: the quadratic bound that touches the likelihood near its mode."""
+        """Normal approximation by the quadratic bound that touches the likelihood near its mode."""
         centred = self._by_option(options, choice, (self.values - 0.5) * self.observed)
         for _ in range(steps):
             added, factors = self._added(options, guess)

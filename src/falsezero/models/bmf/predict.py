@@ -1,4 +1,4 @@
-"""What draws of binary matrix factorization say about cells: of the table, and of new rows."""
+"""Predictions of draws of binary matrix factorization, for the table and for new rows."""
 
 from __future__ import annotations
 
@@ -67,15 +67,15 @@ class Draw(NamedTuple):
         return self.row_features[rows].astype(float) @ self.basis
 
     def expected_predictor(self, rows: slice = slice(None)) -> np.ndarray:
-        """The predictor of some training rows, its weights integrated out where they can be."""
+        """The predictor of some training rows, with weights integrated out where possible."""
         if self.weight_mean is None:
             return self.predictor(rows)
         return self.row_features[rows] @ (self.weight_mean @ self.column_features.T.astype(float))
 
     def cell_precision(self, observed: np.ndarray | None, rows: slice = slice(None)) -> Any:
-        """Precision of cells around that; `observed` says which cells the weights were fitted to.
+        """Precision of cells around the predictor.
 
-        `observed` is None where all were.
+        `observed` marks the cells that the weights were fitted to; None means all.
         """
         if self.weight_mean is None:
             return self.precision
@@ -86,11 +86,11 @@ class Draw(NamedTuple):
 
 
 def feature_prior(draw: Draw, n_bias: int, finite: int) -> np.ndarray:
-    """Probability that a row never seen has each feature; the bias it has for certain."""
+    """Probability of each feature in a new row; 1 for the bias."""
     n = len(draw.row_features)
     on = draw.row_features.sum(axis=0, dtype=float)
     mass = draw.row_concentration / finite if finite else 0.0
-    # A known feature that no training row has might still be had by a new one.
+    # A new row might have a known feature that no training row has.
     share = np.maximum(on + mass, 0.5) / (n + 1 + mass)
     share[:n_bias] = 1.0
     return np.minimum(share, 1.0)
@@ -99,11 +99,11 @@ def feature_prior(draw: Draw, n_bias: int, finite: int) -> np.ndarray:
 def new_row_features(
     draw: Draw, cells: Cells, likelihood: Likelihood, prior: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Features of rows never seen, given a draw: probabilities, and a last sample.
+    """Features of new rows, given a draw: probabilities, and a last sample.
 
-    Gibbs scans from the pattern of features, among those of training rows, that explains the row
-    best. Their uniforms are the same for every row: a row's answer depends on that row alone, not
-    on the company it came in.
+    Gibbs scans start from the pattern of features, among those of training rows, that explains the
+    row best. All rows share the same uniforms, so that a row's answer does not depend on the other
+    rows.
     """
     basis = draw.basis
     free = np.flatnonzero(prior < 1)
@@ -126,7 +126,7 @@ def new_row_features(
 
 
 def _best_pattern(draw: Draw, cells: Cells, likelihood: Likelihood) -> np.ndarray:
-    """For each row the pattern, among the commonest of the training rows, that is likeliest."""
+    """The likeliest pattern of each row, among the most common ones of the training rows."""
     patterns, counts = np.unique(draw.row_features, axis=0, return_counts=True)
     patterns = patterns[np.argsort(-counts, kind="stable")[:_PATTERNS]].astype(float)
     terms = [
@@ -139,7 +139,7 @@ def _best_pattern(draw: Draw, cells: Cells, likelihood: Likelihood) -> np.ndarra
 def new_row_log_density(
     draw: Draw, cells: Cells, likelihood: Likelihood, prior: np.ndarray
 ) -> np.ndarray:
-    """log p(row | draw) of rows never seen, their features summed out: a density over rows.
+    """log p(row | draw) of new rows, with their features summed out: a density over rows.
 
     p(row | draw) = sum_u prod_k pi_k^u_k (1 - pi_k)^(1 - u_k) prod_j p(x_j | u W v_j'), by
     enumeration of all patterns u, or by importance sampling where there are too many.
@@ -165,9 +165,9 @@ def new_row_log_density(
 def _sampled_log_density(
     draw: Draw, cells: Cells, likelihood: Likelihood, prior: np.ndarray
 ) -> np.ndarray:
-    """An unbiased estimate: patterns from a row's own probabilities, mixed with the prior's.
+    """An unbiased estimate: patterns from a row's own probabilities, mixed with the prior.
 
-    Every row meets the same uniforms, so its answer does not depend on the rows around it.
+    All rows share the same uniforms, so that a row's answer does not depend on the other rows.
     """
     probability = new_row_features(draw, cells, likelihood, prior)[0]
     chance = (1 - _PRIOR_SHARE) * probability + _PRIOR_SHARE * prior
@@ -190,14 +190,14 @@ def _log_bernoulli(on: np.ndarray, chance: np.ndarray) -> np.ndarray:
 def row_chunks(
     n_rows: int, n_columns: int, n_draws: int, cells: int = 4_000_000
 ) -> Iterator[slice]:
-    """Cut rows so that all draws of a piece fit into memory."""
+    """Cut rows into pieces for which all draws fit into memory."""
     size = max(1, cells // max(1, n_columns * n_draws))
     for start in range(0, n_rows, size):
         yield slice(start, min(start + size, n_rows))
 
 
 def representative(draws: Sequence[Draw], likelihood: Likelihood) -> int:
-    """The draw whose expected table is nearest the average of all, in squares."""
+    """The draw whose expected table is nearest to the average of all, in squared distance."""
     mean = np.mean([likelihood.mean(draw.predictor()) for draw in draws], axis=0)
     distance = [((likelihood.mean(draw.predictor()) - mean) ** 2).sum() for draw in draws]
     return int(np.argmin(distance))
@@ -221,7 +221,7 @@ def _by_size(on: np.ndarray, n_fixed: int) -> np.ndarray:
 
 
 def aligned_share(draws: Sequence[np.ndarray], reference: np.ndarray) -> np.ndarray:
-    """In what share of the draws each thing has each feature of a reference draw.
+    """Share of draws in which each item has each feature of a reference draw.
 
     Features of other draws are matched to the reference by overlap (Jaccard), one to one.
     """
@@ -237,6 +237,6 @@ def aligned_share(draws: Sequence[np.ndarray], reference: np.ndarray) -> np.ndar
 
 
 def picture_order(on: np.ndarray) -> np.ndarray:
-    """Things in an order that keeps those with equal features together, large features first."""
+    """An order of items that keeps those with equal features together, large features first."""
     by_size = on[:, np.argsort(-on.sum(axis=0, dtype=float), kind="stable")]
     return np.lexsort(1 - by_size.T[::-1]) if on.shape[1] else np.arange(len(on))

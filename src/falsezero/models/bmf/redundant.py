@@ -1,10 +1,10 @@
-"""Features that a chain begins with and need not have.
+"""Removal of redundant features before a chain starts.
 
 The same table can be written with more features or with fewer: where column features divide the
 columns between them, the bias makes one of them superfluous, and two features may do the work of
 one. Such states predict alike, but the one with fewer features has far more posterior probability,
-and single entries, births, splits and merges seldom lead from one to the other. So a chain tries
-each of its features before it starts: what it can do without is taken away.
+and single entries, births, splits and merges seldom lead from one to the other. So before a chain
+starts, each feature is removed if the chain does as well without it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _TRIES = 4
 
 
 def without_redundant(state: State, settle: Callable[[State], State]) -> State:
-    """The state less the features of both sides that a few settling sweeps do not miss.
+    """The state without features of either side that a few settling sweeps do as well without.
 
     `settle` is a sweep that keeps the number of features and fills in the log joint density.
     """
@@ -36,7 +36,7 @@ def without_redundant(state: State, settle: Callable[[State], State]) -> State:
 
 
 def _level(state: State, settle: Callable[[State], State]) -> tuple[float, State]:
-    """Mean log joint density of a few settling sweeps, and where they end."""
+    """Mean log joint density of a few settling sweeps, and their final state."""
     total = 0.0
     for _ in range(_TRIES):
         state = settle(state)
@@ -49,9 +49,9 @@ def _on_the_other_side(settle: Callable[[State], State]) -> Callable[[State], St
 
 
 def _taken_away(state: State, feature: int) -> State:
-    """The state without one row feature, its weights such that the predictor changes least.
+    """The state without one row feature, with the weights that change the predictor least.
 
-    In the finite model the feature stays, and no row has it.
+    In the finite model the feature stays, but no row has it.
     """
     rows, kept = state.rows, np.delete(state.rows.on, feature, axis=1)
     weights = np.linalg.pinv(kept.astype(float)) @ state.rows.on @ state.weights

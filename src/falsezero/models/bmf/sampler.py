@@ -43,7 +43,7 @@ Move = Callable[[State, Cells, Likelihood, np.random.Generator], State]
 
 @dataclass(frozen=True)
 class Model:
-    """What is fixed before any data is seen."""
+    """Settings fixed before sampling."""
 
     likelihood: Likelihood
     fixed_rows: np.ndarray
@@ -60,7 +60,7 @@ class Model:
 
 
 def draw_prior(model: Model, rng: np.random.Generator) -> State:
-    """Everything unknown from its prior."""
+    """A state drawn from its prior."""
     priors, draw = model.priors, lambda prior: rng.standard_gamma(prior[0]) / prior[1]
     return draw_given(
         model,
@@ -182,7 +182,7 @@ class Joint(NamedTuple):
 
 
 class SamplerSteps:
-    """The sampler as the engine wants it: the whole table is one block, a sweep one global step."""
+    """The sampler for the engine: the whole table is one block, a sweep is one global step."""
 
     state_params: dict[str, int | None] = {}
     local_params: dict[str, int | None] = {}
@@ -192,7 +192,7 @@ class SamplerSteps:
         self.cells = cells
 
     def init(self, blocks: Blocks, rng: np.random.Generator) -> tuple[State, list[NoRowQuantities]]:
-        """Few features from the prior (section 4.1), or read off the table; the weights fitted."""
+        """Few features from the prior (section 4.1) or from the table, and weights for them."""
         model, cells = self.model, self.cells
         state = draw_given(model, _FEW, _FEW, 1.0, 1.0, rng)
         if model.reads_table:
@@ -204,7 +204,7 @@ class SamplerSteps:
         return with_log_joint(state, cells, model), [NoRowQuantities()]
 
     def _tidied(self, state: State, rng: np.random.Generator) -> State:
-        """The state after some sweeps, rid of the features that it can do without."""
+        """The state after some sweeps, without redundant features."""
 
         def settle(state: State) -> State:
             return settling_sweep(state, self.cells, self.model, rng)
@@ -216,7 +216,7 @@ class SamplerSteps:
         return state
 
     def _read_off(self, state: State, rng: np.random.Generator) -> State:
-        """The state with features that the table shows, if it shows any."""
+        """The state with features found in the table, if there are any."""
         model, cells = self.model, self.cells
         rows, columns = found_features(cells, rng)
         if rows.shape[1]:
@@ -233,7 +233,7 @@ class SamplerSteps:
     def local_step(
         self, block: Block, local: NoRowQuantities, state: State, rng: Any
     ) -> tuple[NoRowQuantities, Joint]:
-        """Nothing to do by block but to report the log joint."""
+        """Report the log joint; there is nothing to do per block."""
         return local, Joint(state.log_joint)
 
     def global_step(self, stats: Joint, state: State, rng: np.random.Generator) -> State:

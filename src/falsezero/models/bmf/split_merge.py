@@ -24,7 +24,7 @@ _STEPS = 5
 
 
 class _Move(NamedTuple):
-    """What a split and the merge that undoes it have in common."""
+    """What a split and its inverse merge have in common."""
 
     features: list[int]
     pair: np.ndarray
@@ -71,7 +71,7 @@ def split_merge(
 def _concerned(
     state: State, cells: Cells, likelihood: Likelihood, pair: np.ndarray, features: list[int]
 ) -> _Move:
-    """The rows that have any of the features, and what is known of them without these."""
+    """The rows with any of the features, given all their other features."""
     on = state.rows.on
     which = np.flatnonzero(on[:, features].any(axis=1))
     rest = on[which].astype(float)
@@ -82,7 +82,7 @@ def _concerned(
 
 
 def _split(move: _Move, needed: float, rng: np.random.Generator) -> State | None:
-    """The state with the feature in two, if the log acceptance ratio exceeds what is needed."""
+    """The state with the feature split in two, if the log acceptance ratio is large enough."""
     state, (feature,) = move.state, move.features
     rows = state.rows
     launch = _launch(move, rng)
@@ -108,10 +108,10 @@ def _split(move: _Move, needed: float, rng: np.random.Generator) -> State | None
 
 
 def _merge(move: _Move, needed: float, rng: np.random.Generator) -> State | None:
-    """The state with the two features in one, if the log acceptance ratio exceeds what is needed.
+    """The state with the two features merged, if the log acceptance ratio is large enough.
 
-    The scan that would undo the merge can but lower the ratio, its log probability being negative;
-    most merges are refused without it.
+    The scan that would undo the merge can only lower the ratio, because its log probability is
+    negative; most merges are rejected without it.
     """
     state, (keep, drop) = move.state, move.features
     rows = state.rows
@@ -138,7 +138,7 @@ def _merge(move: _Move, needed: float, rng: np.random.Generator) -> State | None
 
 
 def _launch(move: _Move, rng: np.random.Generator) -> _Launch:
-    """A split that some restricted scans have made plausible, from a random start."""
+    """A split made plausible by restricted scans from a random start."""
     choice = rng.integers(3, size=len(move.which))
     choice[move.anchors] = 0, 1
     return _Launch(*move.part.launch(choice, move.anchors, move.state.rows, rng))
@@ -147,7 +147,7 @@ def _launch(move: _Move, rng: np.random.Generator) -> _Launch:
 def _scan(
     move: _Move, launch: _Launch, rng: np.random.Generator, wanted: np.ndarray = NO_ROWS
 ) -> tuple[np.ndarray, float]:
-    """The last scan, free or made to arrive at what is `wanted`."""
+    """The last scan, free or forced to end at `wanted`."""
     rows = move.state.rows
     return scan_parts(move.part, launch.choice, launch.weights, move.anchors, rows, wanted, rng)
 
@@ -161,7 +161,7 @@ def _weigh(
 ) -> tuple[float, np.ndarray]:
     """Log of likelihood x prior / proposal for weights, drawn here if None; and the weights."""
     part = move.part
-    proposal = part.propose(options, choice, part.nothing(options), _STEPS)
+    proposal = part.propose(options, choice, part.initial_weights(options), _STEPS)
     drawn = proposal.draw(rng) if weights is None else part.inside(weights)
     value = part.terms(options, drawn)[np.arange(len(choice)), choice].sum()
     value -= proposal.log_density(drawn)
@@ -179,6 +179,6 @@ def _prior_gain(rows: Features, choice: np.ndarray) -> float:
 
 
 def _log_picks(rows: Features, pair: np.ndarray, gained: np.ndarray) -> float:
-    """Log of how many features the two picked rows offer after a move, over how many before."""
+    """Log ratio of the numbers of features to pick from, after a move and before."""
     before = rows.learnt[pair].sum(axis=1, dtype=float)
     return float(np.log((before + gained) / before).sum())

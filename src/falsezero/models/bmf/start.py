@@ -1,11 +1,11 @@
-"""Where a chain of binary matrix factorization begins: binary features read off a few components.
+"""Initial features of a chain of binary matrix factorization, from singular vectors.
 
 A chain that starts with few features from the prior can stay there: a new feature of a single row
 seldom survives, and one that would help many rows is seldom proposed. Binary features are what
 independent component analysis is good at (no distribution has less kurtosis than a fair coin), so
 the leading singular vectors of the table are rotated until they look independent, and each is cut
-in two. Chains see the rows with different random weights, so that they start apart. Where a chain
-starts does not change what it converges to.
+in two. Each chain weights the rows at random, so that chains start apart. Where a chain starts
+does not change its stationary distribution.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _TURNS = 200
 
 
 def found_features(cells: Cells, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """Binary features of rows and of columns that explain what column means do not.
+    """Binary features of rows and of columns that explain what column means leave unexplained.
 
     There are as many as singular values above those of a table whose columns were permuted.
     """
@@ -38,10 +38,10 @@ def found_features(cells: Cells, rng: np.random.Generator) -> tuple[np.ndarray, 
 
 
 def begun_with(prior: Features, found: np.ndarray, is_higher: np.ndarray | None) -> Features:
-    """Features of one side that begin as they were found, beside those that are known.
+    """Initial features of one side: known ones, then those that were found.
 
-    `is_higher` is the size of each row (or column), where weights are positive and a feature can
-    only add: it is on where rows are larger.
+    `is_higher` is the size of each row (or column), for models with positive weights: there a
+    feature can only add, so it is on where rows are larger.
     """
     if is_higher is not None:
         for feature in found.T:

@@ -1,4 +1,4 @@
-"""What binary matrix factorization knows: features on both sides, weights, and their priors.
+"""The state of binary matrix factorization: features of both sides, weights, and priors.
 
 E. Meeds, Z. Ghahramani, R. Neal and S. Roweis, "Modeling dyadic data with binary latent factors",
 NIPS 19 (2007). Equation and section numbers are that paper's; beta is 1, as in its experiments.
@@ -42,7 +42,7 @@ class Features(NamedTuple):
 
     @property
     def counts(self) -> np.ndarray:
-        """How many things have each sampled feature, n_k."""
+        """Number of rows (or columns) with each sampled feature, n_k."""
         return self.learnt.sum(axis=0, dtype=float)
 
     def column_log_prior(self, counts: np.ndarray) -> np.ndarray:

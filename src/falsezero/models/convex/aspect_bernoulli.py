@@ -204,23 +204,24 @@ class AspectBernoulli(InformationCriteria, ConvexModel):
         pseudo-observation on the components. Where that would cost too much (more than a million
         cells or 16 components, or a `solver` was chosen), "auto" means 1.
     max_iter, tol : int and float
-        Stop after `max_iter` iterations, or when the objective gains less than ``tol`` of itself
-        an iteration.
+        Stop after `max_iter` iterations, or when an iteration improves the objective by less than
+        the fraction `tol`.
     n_init : int, default=1
         Number of random starts; the best is kept.
     acceleration : {"squarem", None}, default="squarem"
         Whether to take longer strides between EM steps; the objective never falls either way.
     binarize : float or None, default=None
-        Values above become ones. With None, anything but zeros and ones is refused.
+        Values above this number become ones. With None, a table with anything but zeros and ones
+        is refused.
     checkpoint : path or None
-        A file that lets an interrupted fit go on where it was.
+        File from which an interrupted fit resumes; it is removed when the fit ends.
     callback : callable or None
         Called with every row of the history; returning True stops the fit.
     n_jobs : int or None
-        Threads; the answer does not depend on it.
+        Number of threads; the answer does not depend on it.
     random_state : int, Generator, RandomState or None
     verbose : int
-        1 shows a progress bar, 2 a line per iteration.
+        1 shows a progress bar, 2 prints a line per iteration.
 
     Attributes
     ----------
@@ -260,7 +261,6 @@ class AspectBernoulli(InformationCriteria, ConvexModel):
         **ConvexModel._parameter_constraints,
         "solver": [StrOptions({"auto", "exact", "sparse"})],
         "prior": [Interval(Real, 0, None, closed="left"), StrOptions({"auto"})],
-        "acceleration": [StrOptions({"squarem"}), None],
     }
 
     def __init__(

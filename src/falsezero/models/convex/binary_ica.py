@@ -77,23 +77,14 @@ class BinaryICA(ConvexModel):
     inner_iter : int, default=1
         How many times the rows are renewed before the sources are renewed once (solver "exact").
     max_iter, tol : int and float
-        Stop after `max_iter` iterations, or when the objective gains less than ``tol`` of itself
-        an iteration.
+        Stop after `max_iter` iterations, or when an iteration improves the objective by less than
+        the fraction `tol`.
     n_init : int, default=1
         Number of random starts; the one with the best evidence is kept.
     acceleration : {"squarem", None}, default="squarem"
         Whether to take longer strides between steps; the objective never falls either way.
-    binarize : float or None, default=None
-        Values above become ones. With None, anything but zeros and ones is refused.
-    checkpoint : path or None
-        A file that lets an interrupted fit go on where it was.
-    callback : callable or None
-        Called with every row of the history; returning True stops the fit.
-    n_jobs : int or None
-        Threads; the answer does not depend on it.
-    random_state : int, Generator, RandomState or None
-    verbose : int
-        1 shows a progress bar, 2 a line per iteration.
+    binarize, checkpoint, callback, n_jobs, random_state, verbose
+        As in `AspectBernoulli`.
 
     Attributes
     ----------
@@ -112,10 +103,8 @@ class BinaryICA(ConvexModel):
         limit with the sparse one.
     extinct_ : array of int
         Components whose posterior has fallen back to the prior: they explain less than one cell.
-    history_ : list of dict
-        One row per iteration: objective, seconds, what was done.
-    objective_, converged_, n_iter_ : float, bool, int
-    n_features_in_, feature_names_in_ : int, array
+    objective_, history_, converged_, n_iter_, n_features_in_, feature_names_in_
+        As in `AspectBernoulli`.
 
     Examples
     --------
@@ -138,7 +127,6 @@ class BinaryICA(ConvexModel):
         "gamma0": [Interval(Real, 0, None, closed="neither")],
         "prune": ["boolean"],
         "inner_iter": [Interval(Integral, 1, None, closed="left")],
-        "acceleration": [StrOptions({"squarem"}), None],
     }
 
     def __init__(

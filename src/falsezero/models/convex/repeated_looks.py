@@ -86,8 +86,8 @@ class RepeatedLooks(LookDoor, LookAnswers, OptimisedModel):
     n_draws : int, default=200
         Posterior draws to keep ("gibbs").
     max_iter, tol : int and float
-        Stop after `max_iter` iterations, or when the objective gains less than ``tol`` of itself
-        an iteration.
+        Stop after `max_iter` iterations, or when an iteration improves the objective by less than
+        the fraction `tol`.
     n_init : int, default=1
         Number of random starts; the best is kept.
     acceleration : {"squarem", None}, default="squarem"
@@ -140,7 +140,6 @@ class RepeatedLooks(LookDoor, LookAnswers, OptimisedModel):
         "beta0": [Interval(Real, 0, None, closed="neither")],
         "gamma0": [Interval(Real, 0, None, closed="neither")],
         "n_draws": [Interval(Integral, 1, None, closed="left")],
-        "acceleration": [StrOptions({"squarem"}), None],
     }
 
     def __init__(

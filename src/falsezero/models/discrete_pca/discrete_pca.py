@@ -153,7 +153,6 @@ class DiscretePCA(CountModel):
         "learning_offset": [Interval(Real, 1, None, closed="left")],
         "learning_decay": [Interval(Real, 0, 1, closed="both")],
         "total_samples": [Interval(Real, 0, None, closed="neither")],
-        "acceleration": [StrOptions({"squarem"}), None],
     }
     del _parameter_constraints["binarize"]
 

@@ -1,1 +1,1 @@
-"""Noisy-or component analysis: `noisy_or.py` is the face, `steps.py` its variational EM."""
+"""Noisy-or component analysis; start with `noisy_or.py`. `steps.py` is its variational EM."""

@@ -1,4 +1,4 @@
-"""The log likelihood that the noisy-or bounds lie below: by enumeration, or by sampling."""
+"""The exact noisy-or log likelihood, by enumeration or by importance sampling."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def importance_log_likelihood(
 
 
 def _codes(n_sources: int, size: int) -> Iterator[np.ndarray]:
-    """All on/off codes, some at a time."""
+    """All on/off codes, in chunks."""
     bits = np.arange(n_sources)
     for first in range(0, 2**n_sources, size):
         numbers = np.arange(first, min(first + size, 2**n_sources))
@@ -66,5 +66,5 @@ def _codes(n_sources: int, size: int) -> Iterator[np.ndarray]:
 
 
 def _log_expm1(rate: np.ndarray) -> np.ndarray:
-    """log(e^r - 1) that neither overflows nor loses small rates."""
+    """log(e^r - 1) without overflow and without losing small rates."""
     return rate + np.log(-np.expm1(-rate))

@@ -41,7 +41,7 @@ _STARTS = {"search": search_sources, "random": random_sources}
 
 
 class NoisyOr(OptimisedModel):
-    """Which causes, several at once, made these ones? Noisy-or of binary sources with a leak.
+    """Overlapping causes of ones: a noisy-or of binary sources with a leak.
 
     Source k is on in a row with probability pi_k (`priors_`); when on, it makes a one in column j
     with probability p_kj (`loadings_`), independently of all others; and a one appears without any
@@ -53,36 +53,28 @@ class NoisyOr(OptimisedModel):
     n_components : int, default=5
         Number of sources K.
     inference : {"truncated", "factorised"}, default="truncated"
-        What stands for the posterior of a row's sources. "truncated" is the exact one restricted to
-        the row's most probable on/off codes: its bound is nearly the log likelihood. "factorised"
-        is the paper's, with independent sources and eq. 6: a looser bound that favours sources that
-        do not overlap. The cost of an iteration grows with the ones of the table and with K.
+        Approximation of the posterior of a row's sources. "truncated" is the exact posterior
+        restricted to the row's most probable on/off codes, with a bound close to the log
+        likelihood. "factorised" is the paper's, with independent sources and eq. 6: a looser bound
+        that favours sources that do not overlap. The cost of an iteration grows with the ones of
+        the table and with K.
     n_states : int, default=8
         On/off codes kept for each row when `inference` is "truncated". With as many codes as exist,
         2^n_components, the bound is the log likelihood.
     start : {"search", "random"}, default="search"
-        Where a fit begins. "search" compares short runs that start with too many sources, seeded
-        far apart, and drop the ones missed least. "random" draws all parameters at random, as the
-        paper does (section 3.2); with ``inference="factorised"`` it also leaves out the restarts of
-        rows from their most probable codes, so that nothing but the paper's updates is left.
+        How a fit starts. "search" compares short runs that begin with too many sources, seeded far
+        apart, and drop the least useful ones. "random" draws all parameters at random, as the paper
+        does (section 3.2); with ``inference="factorised"`` it also skips the restarts of rows from
+        their most probable codes, which leaves just the paper's updates.
     max_iter, tol : int and float
-        Stop after `max_iter` iterations, or when the bound gains less than ``tol`` of itself an
-        iteration.
+        Stop after `max_iter` iterations, or when an iteration improves the bound by less than the
+        fraction `tol`.
     n_init : int, default=1
-        Number of whole fits, each from a start of its own; the best is kept.
+        Number of complete fits, each from its own start; the best is kept.
     acceleration : {"squarem", None}, default="squarem"
-        Whether to take longer strides between EM steps; the bound never falls either way.
-    binarize : float or None, default=None
-        Values above become ones. With None, anything but zeros and ones is refused.
-    checkpoint : path or None
-        A file that lets an interrupted fit go on where it was.
-    callback : callable or None
-        Called with every row of the history; returning True stops the fit.
-    n_jobs : int or None
-        Threads; the answer does not depend on it.
-    random_state : int, Generator, RandomState or None
-    verbose : int
-        1 shows a progress bar, 2 a line per iteration.
+        Whether to take longer strides between EM steps; the bound never falls.
+    binarize, checkpoint, callback, n_jobs, random_state, verbose
+        As in `AspectBernoulli`.
 
     Attributes
     ----------
@@ -100,10 +92,8 @@ class NoisyOr(OptimisedModel):
         Posterior probability of each source in the training rows.
     objective_, bound_ : float
         Lower bound on the log likelihood of the training table; see also `log_likelihood`.
-    history_ : list of dict
-        One row per iteration: objective, seconds, what was done.
-    converged_, n_iter_ : bool, int
-    n_features_in_, feature_names_in_ : int, array
+    history_, converged_, n_iter_, n_features_in_, feature_names_in_
+        As in `AspectBernoulli`.
 
     Examples
     --------
@@ -131,7 +121,6 @@ class NoisyOr(OptimisedModel):
         "inference": [StrOptions({"truncated", "factorised"})],
         "n_states": [Interval(Integral, 1, None, closed="left")],
         "start": [StrOptions({"search", "random"})],
-        "acceleration": [StrOptions({"squarem"}), None],
     }
 
     def __init__(
@@ -233,7 +222,7 @@ class NoisyOr(OptimisedModel):
         return self._labelled((weights > 0.5).astype(int), X, self.get_feature_names_out())
 
     def predict(self, X: Any) -> np.ndarray:
-        """Each row's on/off code as one whole number; the first source is its lowest binary digit.
+        """Each row's on/off code as an integer; the first source is the lowest bit.
 
         Rows with equal numbers have the same sources on; `codes` has one column per source.
         """
@@ -258,21 +247,21 @@ class NoisyOr(OptimisedModel):
         """Lower bound on the log likelihood of each row; cells not observed are left out."""
         blocks = self._blocks(X, reset=False)
         bounds: np.ndarray = np.concatenate([part.bound for part in self._settled(blocks)])
-        # A bound on a probability is never above one; rounding may put it there.
+        # Rounding may lift the bound of a log probability above zero.
         np.minimum(bounds, 0, out=bounds)
         return bounds
 
     def log_likelihood(
         self, X: Any, method: str = "auto", n_draws: int = 1000, random_state: Any = None
     ) -> np.ndarray:
-        """Log likelihood of each row, so that the looseness of the bound is known (eq. 1).
+        """Log likelihood of each row (eq. 1), which shows how loose the bound is.
 
         Parameters
         ----------
         X : Table, array, sparse array or data frame
         method : {"auto", "exact", "importance"}, default="auto"
-            "exact" sums over all 2^K codes; "importance" draws codes from each row's posterior, and
-            is a little low on average. "auto" is exact up to 15 sources.
+            "exact" sums over all 2^K codes; "importance" draws codes from each row's posterior and
+            is slightly too low on average. "auto" is exact up to 15 sources.
         n_draws : int, default=1000
             Codes drawn for each row by "importance".
         random_state : int, Generator, RandomState or None

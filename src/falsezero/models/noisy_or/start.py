@@ -1,9 +1,9 @@
-"""Where a noisy-or fit begins: more sources than asked for, seeded far apart, then thinned out.
+"""The start of a noisy-or fit: more sources than asked for, seeded far apart, then thinned out.
 
-From random loadings, EM merges patterns and wastes sources on copies; no later step can part them.
-Seeds that are rows of few ones, chosen far apart, cover the patterns better; half as many sources
-again as asked for cover nearly all of them; and dropping the source that is missed least, a few EM
-steps at a time, leaves one source a pattern.
+From random loadings, EM merges patterns and wastes sources on copies, and no later step separates
+them. Rows of few ones, chosen far apart as seeds, cover the patterns better; with half as many
+sources again as asked for they cover nearly all; and dropping the least useful source, a few EM
+steps at a time, leaves one source per pattern.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ LINK = 0.05
 def random_sources(n_sources: int, blocks: Blocks, rng: np.random.Generator) -> Sources:
     """All parameters at random non-zero values (section 3.2).
 
-    Loadings are small and the leak is below the column means: a one that every source explains
-    would say nothing about any of them.
+    Loadings are small and the leak is below the column means, because a one that every source
+    explains is uninformative about all of them.
     """
     total, observed = blocks.column_counts
     mean = (total + 0.5) / (observed + 1)
@@ -46,7 +46,7 @@ def random_sources(n_sources: int, blocks: Blocks, rng: np.random.Generator) -> 
 
 
 def search_sources(n_sources: int, blocks: Blocks, rng: np.random.Generator) -> Sources:
-    """The best of some short runs on a draw of the rows, by the bound."""
+    """The best of some short runs on a sample of the rows, by the bound."""
     some = _some_rows(blocks, max(1000, min(2 * blocks.shape[1], 4000)), rng)
     short = TruncatedSteps(n_sources, some)
     runs = [_thinned(short, some, rng) for _ in range(_RUNS)]
@@ -55,7 +55,7 @@ def search_sources(n_sources: int, blocks: Blocks, rng: np.random.Generator) -> 
 
 
 def _thinned(steps: TruncatedSteps, blocks: Blocks, rng: np.random.Generator) -> Iteration:
-    """Start with too many sources and drop the least missed, the leak held as it was."""
+    """Start with too many sources and drop the least useful, with the leak held fixed."""
     spare = steps.n_components // 2 + 2
     state = steps.boxed(_seeded(blocks, steps.n_components + spare, rng))
     run = _advance(steps, blocks, state, _SETTLE)
@@ -71,14 +71,14 @@ def _advance(steps: TruncatedSteps, blocks: Blocks, state: Sources, count: int) 
 
 
 def _without(run: Iteration, leave: int) -> Sources:
-    """The state without the sources that are missed least."""
+    """The state without the least useful sources."""
     keep = np.sort(np.argsort(missed(_posterior(run)), kind="stable")[leave:])
     state = run.point.state
     return state._replace(theta=state.theta[keep], odds=state.odds[keep])
 
 
 def _shut_off(run: Iteration, n_rows: int) -> Sources:
-    """The state with all links cut of sources that are not worth their links; EM keeps them cut."""
+    """The state with sources that are not worth their links cut off; EM keeps them so."""
     state, posterior = run.point.state, _posterior(run)
     worth = is_needed(posterior, -np.expm1(-state.theta), n_rows)
     return state._replace(
@@ -91,7 +91,7 @@ def _posterior(run: Iteration) -> np.ndarray:
 
 
 def missed(posterior: np.ndarray) -> np.ndarray:
-    """What the bound would lose without each source, other things being equal.
+    """Loss of the bound without each source, other things being equal.
 
     The posterior probability that a source is off is the share of a row's likelihood that remains
     without it.
@@ -99,16 +99,16 @@ def missed(posterior: np.ndarray) -> np.ndarray:
     >>> missed(np.array([[0.5, 0.2], [0.5, 0.9]])).round(3)
     array([1.386, 2.526])
     """
-    # In single precision a probability next to one is one.
+    # In single precision, probabilities very near to one round to one.
     certain = np.minimum(posterior.astype(float), 1 - 1e-9)
     return -np.log1p(-certain).sum(axis=0)
 
 
 def is_needed(posterior: np.ndarray, loadings: np.ndarray, n_rows: int) -> np.ndarray:
-    """Whether each source is worth its links, at Schwarz's price of half log(rows) a parameter.
+    """Whether each source is worth its links, at half log(rows) per parameter (BIC).
 
-    A source that merely remembers one odd row pays more for its links than it gains. Where
-    `posterior` covers some of the `n_rows` rows only, what it says is scaled up.
+    A source that merely reproduces one odd row costs more than it gains. Where `posterior` covers
+    only some of the `n_rows` rows, the gain is scaled up.
     """
     links = (loadings >= LINK).sum(axis=1)
     gain = missed(posterior) * n_rows / len(posterior)
@@ -116,7 +116,7 @@ def is_needed(posterior: np.ndarray, loadings: np.ndarray, n_rows: int) -> np.nd
 
 
 def _seeded(blocks: Blocks, n_sources: int, rng: np.random.Generator) -> Sources:
-    """Loadings that begin as rows of few ones, far from each other; the leak at half the ones."""
+    """Loadings from rows of few ones, far apart; the leak explains half of the ones."""
     total, observed = blocks.column_counts
     mean = (total + 0.5) / (observed + 1)
     rows = _far_apart(sparse.vstack([b.csr for b in blocks], format="csr"), n_sources, rng)
@@ -126,7 +126,7 @@ def _seeded(blocks: Blocks, n_sources: int, rng: np.random.Generator) -> Sources
 
 
 def _far_apart(rows: Any, n_sources: int, rng: np.random.Generator) -> np.ndarray:
-    """Rows of few ones, each the one whose nearest predecessor is furthest (cosine), dense."""
+    """Dense rows of few ones, each the farthest (cosine) from those chosen before."""
     ones = np.diff(rows.indptr)
     able = np.flatnonzero(ones >= min(2, ones.max(initial=0)))
     few = able[ones[able] <= np.median(ones[able])]
@@ -143,7 +143,7 @@ def _far_apart(rows: Any, n_sources: int, rng: np.random.Generator) -> np.ndarra
 
 
 def _some_rows(blocks: Blocks, count: int, rng: np.random.Generator) -> Blocks:
-    """A draw of rows, in their order, as one block."""
+    """A random sample of rows, in order, as one block."""
     picked = np.arange(blocks.shape[0])
     if len(picked) > count:
         picked = np.sort(rng.choice(picked, count, replace=False))

@@ -63,7 +63,7 @@ Start = Callable[[int, Blocks, np.random.Generator], Sources]
 
 
 class RowStates(NamedTuple):
-    """Truncated posterior of a block's rows: on/off codes (rows, places, sources), how many."""
+    """Truncated posterior of a block's rows: on/off codes (rows, slots, sources), their number."""
 
     states: np.ndarray
     counts: np.ndarray
@@ -95,11 +95,10 @@ class _Statistics(NamedTuple):
 
 
 class NoisyOrSteps:
-    """What both posteriors share: the box of the parameters, the M-step and the bound.
+    """Base of both posteriors: the box of the parameters, the M-step and the bound.
 
-    Rates stay in a box that a table of n rows cannot speak against: no leak is below half a one in
-    n rows and no probability above one less half a zero. It keeps the log likelihood of rows never
-    seen finite.
+    Rates stay in a box that a table of n rows cannot contradict: no leak is below half a one in n
+    rows, and no probability above 1 minus that. It keeps the log likelihood of new rows finite.
     """
 
     state_params = {"theta": 0, "leak": None, "odds": None}
@@ -116,16 +115,16 @@ class NoisyOrSteps:
 
     @abstractmethod
     def start_rows(self, blocks: Blocks, state: Sources) -> list[Any]:
-        """Row quantities that know nothing of their rows yet."""
+        """Initial row quantities."""
 
     @abstractmethod
     def local_step(
         self, block: Block, local: Any, state: Sources, rng: Any
     ) -> tuple[Any, _Statistics]:
-        """The posterior of the rows of a block, and what the M-step needs of it."""
+        """The posterior of a block's rows, and its statistics for the M-step."""
 
     def init(self, blocks: Blocks, rng: np.random.Generator) -> tuple[Sources, list[Any]]:
-        """Sources from the search that was handed in, rows that know nothing yet."""
+        """Sources from the given search, and initial row quantities."""
         assert self.start is not None
         state = self.boxed(self.start(self.n_components, blocks, rng))
         return state, self.start_rows(blocks, state)
@@ -147,7 +146,7 @@ class NoisyOrSteps:
         return stats.bound
 
     def project(self, trial: Point, reference: Point) -> Point:
-        """Rates into their box, not much nearer to zero than plain steps went."""
+        """Rates into their box, and not much nearer to zero than the plain steps were."""
         state, near = trial.state, reference.state
         theta = np.maximum(state.theta, _NEARER * near.theta)
         leak = np.maximum(state.leak, _NEARER * near.leak)
@@ -192,7 +191,7 @@ class TruncatedSteps(NoisyOrSteps):
     """EM with the exact posterior restricted to each row's most probable on/off codes.
 
     The bound is log sum_{s in S_n} p(x_n, s): the paper's first bound (section 3.2) with the best Q
-    that lives on S_n. A code enters S_n only in place of a less probable one, so the bound cannot
+    on S_n. A code enters S_n only in place of a less probable one, so the bound cannot
     fall, and it is the exact log likelihood once S_n holds all codes.
     """
 
@@ -203,7 +202,7 @@ class TruncatedSteps(NoisyOrSteps):
         self.n_states = n_states
 
     def start_rows(self, blocks: Blocks, state: Sources) -> list[RowStates]:
-        """All codes where there is room for them, else the one with every source off."""
+        """All codes where they fit, else the one with every source off."""
         n_sources = len(state.theta)
         places = min(self.n_states, 2 ** min(n_sources, 30))
         first = np.zeros((places, n_sources), np.uint8)
@@ -225,7 +224,7 @@ class TruncatedSteps(NoisyOrSteps):
     def local_step(
         self, block: Block, local: RowStates, state: Sources, rng: Any
     ) -> tuple[RowStates, _Statistics]:
-        """Weigh the codes that each row has, and look for better ones among their neighbours."""
+        """Weight the codes of each row, and look for better ones among their neighbours."""
         states, counts = local.states.copy(), local.counts.copy()
         roots = _ROOTS if local.turn else _CLIMB
         if states.shape[1] == 2 ** states.shape[2]:
