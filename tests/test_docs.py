@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import doctest
 import re
 import runpy
@@ -137,6 +138,13 @@ def test_every_page_is_in_a_table_of_contents() -> None:
                     if entry and not entry.startswith(":")
                 }
     assert {page.resolve() for page in PAGES} - listed == {(DOCS / "index.md").resolve()}
+
+
+def test_words_about_the_last_attacks_agree_with_their_counts() -> None:
+    with open(DOCS.parent / "tests" / "attack" / "counts.csv", newline="") as file:
+        is_clean = all(int(row["failures"]) == 0 for row in csv.DictReader(file))
+    text = (DOCS / "checks.md").read_text(encoding="utf-8")
+    assert ("had no failure" in text) == is_clean
 
 
 @pytest.mark.parametrize("script", ["make_finds.py", "make_abundances.py"])
