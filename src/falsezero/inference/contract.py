@@ -52,6 +52,25 @@ class Steps(Protocol):
 
 
 @runtime_checkable
+class SettlingSteps(Protocol):
+    """Steps that can take each row of a block to its own optimum, whatever the other rows are."""
+
+    def settle(self, block: Block, local: Any, state: Any) -> Any:
+        """The local of a block after all its rows have settled."""
+
+
+@runtime_checkable
+class BlockwiseStart(Protocol):
+    """Steps that can start one block at a time, for rows that are kept in files."""
+
+    def init_state(self, blocks: Blocks, rng: np.random.Generator) -> Any:
+        """The initial state, shared by all rows."""
+
+    def init_rows(self, block: Block, rng: np.random.Generator) -> Any:
+        """The initial local of one block."""
+
+
+@runtime_checkable
 class RebasedStatistics(Protocol):
     """Statistics of a solver that approximates its objective and renews the approximation.
 

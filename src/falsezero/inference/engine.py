@@ -23,11 +23,13 @@ from falsezero.inference.accelerate import combine, shared_squares, squarem
 from falsezero.inference.checkpoint import Checkpoint
 from falsezero.inference.contract import (
     Advance,
+    BlockwiseStart,
     Fit,
     Iteration,
     Point,
     RebasedStatistics,
     Run,
+    SettlingSteps,
     Steps,
 )
 from falsezero.inference.monitor import Listener, Monitor
@@ -153,14 +155,14 @@ def optimise(
 
 
 def _start(steps: Any, blocks: Blocks, seed: np.random.SeedSequence, run: Run) -> Point:
-    """The starting point; rows that are kept in files begin there, each block from its own seed.
+    """The starting point; rows kept in files start there, each block from its own seed.
 
-    Steps that cannot begin with rows a block at a time begin here and put them into their files.
+    Steps without a `BlockwiseStart` start in memory, and their rows are then put into files.
     """
     if blocks.row_files is None:
         return Point(*steps.init(blocks, np.random.default_rng(seed)))
     names = blocks.row_files.new_names(len(blocks))
-    if not hasattr(steps, "init_rows"):
+    if not isinstance(steps, BlockwiseStart):
         state, local = steps.init(blocks, np.random.default_rng(seed))
         return Point(state, RowFiles.own([put(*pair) for pair in zip(local, names, strict=True)]))
     of_state, *of_rows = seed.spawn(len(blocks) + 1)
@@ -244,10 +246,10 @@ def settle_rows(
 ) -> list[Any]:
     """Row quantities for a fixed state: the `transform` of every model fitted by optimisation.
 
-    Steps with a method ``settle(block, local, state)`` take each row to its own optimum, whatever
-    its company. Those of other models iterate over all rows until the objective has settled.
+    `SettlingSteps` take each row to its own optimum. Other steps iterate over all rows until the
+    objective has settled.
     """
-    if hasattr(steps, "settle"):
+    if isinstance(steps, SettlingSteps):
         parts = run(
             partial(_settle_shard, steps, point.state),
             in_runs(blocks, SHARDS),

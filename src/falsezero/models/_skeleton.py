@@ -2,8 +2,8 @@
 
 Copy this file to `models/my_model.py`, rename the classes, fill in your formulas, and add one line
 to `MODELS` in `models/__init__.py`. The contract tests, `falsezero.load`, `compare`, `explore` and
-the shell then find the model by themselves. As it stands it is a complete model: row n has weights
-w_n on the simplex, and a one in column t with probability p_nt = sum_k w_nk a_kt.
+the shell then find the model. As it stands it is a complete model: row n has weights w_n on the
+simplex, and a one in column t with probability p_nt = sum_k w_nk a_kt.
 """
 
 from __future__ import annotations
@@ -20,21 +20,21 @@ from falsezero.inference.contract import Fit, Point, Steps
 
 
 class State(NamedTuple):
-    """What all rows share. Name each array in the reader's words."""
+    """What all rows share. Give arrays names that readers understand."""
 
     components: np.ndarray
     """Probability of a one, a_kt."""
 
 
 class Rows(NamedTuple):
-    """What belongs to single rows, beside their block."""
+    """Quantities of single rows, one record per block."""
 
     weights: np.ndarray
-    """w_nk; each row adds up to one."""
+    """w_nk; each row sums to one."""
 
 
 class Statistics(NamedTuple):
-    """Sums over rows: they add field by field, which is what makes threads possible."""
+    """Sums over rows; they add field by field, which makes threads possible."""
 
     ones: np.ndarray
     """Expected ones that each component made in each column."""
@@ -49,13 +49,13 @@ def _inside(probability: np.ndarray) -> np.ndarray:
 
 
 def _normalised(weights: np.ndarray) -> np.ndarray:
-    """Rows that add up to one, with no weight so small that its square is not a number."""
+    """Rows that sum to one, with no weight so small that its square underflows."""
     weights = np.maximum(weights, np.sqrt(np.finfo(weights.dtype).tiny))
     return weights / weights.sum(axis=1, keepdims=True)
 
 
 class SkeletonSteps:
-    """One way of fitting the model, in the functions that the engine repeats."""
+    """One way of fitting the model: the functions that the engine calls."""
 
     # Fields that the accelerator may extrapolate; axis 1: each row has a stride of its own.
     state_params = {"components": None}
@@ -71,7 +71,7 @@ class SkeletonSteps:
         return State(components), self.equal_rows(blocks)
 
     def equal_rows(self, blocks: Blocks) -> list[Rows]:
-        """Equal weights for rows of which nothing is known yet."""
+        """Equal initial weights for all rows."""
         share = 1 / self.n_components
         return [Rows(np.full((b.shape[0], self.n_components), share, blocks.dtype)) for b in blocks]
 
@@ -99,7 +99,7 @@ class SkeletonSteps:
         return State(_inside(np.where(total > 0, share, state.components)))
 
     def objective(self, stats: Statistics, state: State) -> float:
-        """What must not fall, where the statistics were taken."""
+        """Must never fall; belongs to the point at which the statistics were computed."""
         return stats.log_likelihood
 
     def project(self, trial: Point, reference: Point) -> Point:
