@@ -25,6 +25,7 @@ from falsezero.inference.contract import Point
 from falsezero.inference.engine import advancer
 from falsezero.models.discrete_pca.collapsed import CollapsedSteps
 from falsezero.models.discrete_pca.discrete_pca import DiscretePCA
+from falsezero.models.discrete_pca.sampling import marginalised_steps
 
 LOADERS: dict[str, Callable[..., Any]] = {
     "newsgroups": load_newsgroups20,
@@ -69,7 +70,7 @@ class Ours:
     def __init__(self, train: Any, k: int, run: Any, seed: int = 1, warmup: int = WARMUP):
         model = DiscretePCA(k, inference="collapsed_gibbs", alpha=ALPHA, eta=ETA, n_shards=2)
         blocks = model._blocks(train, reset=True)
-        self.steps: CollapsedSteps = model._collapsed(blocks, run)
+        self.steps: CollapsedSteps = marginalised_steps(model, blocks, run)
         rng = np.random.default_rng(seed)
         self.point = Point(*self.steps.init(blocks, rng))
         self.advance = advancer(self.steps, blocks, map_blocks, rng=rng)

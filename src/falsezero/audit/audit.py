@@ -11,13 +11,14 @@ import numpy as np
 from scipy import sparse
 
 from falsezero.analysis.phantom_test import PhantomTest, phantom_test
-from falsezero.audit.cells import Survey, survey_cells
+from falsezero.audit.cells import Survey, mask_at, survey_cells
 from falsezero.audit.doubt import (
     Detection,
     most_content,
     present_given_zero,
     row_detection,
 )
+from falsezero.audit.large import share_above, survey_large
 from falsezero.audit.ones import UNLIKELY, expected_of_ones
 from falsezero.audit.probabilities import Probabilities
 from falsezero.audit.trial import Trial
@@ -25,6 +26,7 @@ from falsezero.audit.why import Reasons
 from falsezero.data.table import Table
 from falsezero.data.tidy import Tidy
 from falsezero.models.average.average import StackedAverage
+from falsezero.models.average.large import CellOdds
 
 __all__ = ["Audit"]
 
@@ -104,22 +106,36 @@ class Audit:
             there = present_given_zero(p, detection.of_rows(rows), detection.most)
             return self._unless_checked(there, rows)
 
-        return Probabilities(self.table, present)
+        def of_cells(rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
+            p, d = self.expected.at(rows, columns), detection.of_cells(rows, columns)
+            there = present_given_zero(p, d, detection.most[columns])
+            return np.where(self._is_checked(rows, columns), 0.0, there)
+
+        return Probabilities(self.table, present, of_cells)
 
     @cached_property
     def again(self) -> Probabilities | None:
         """For every zero, the probability of a one at the next look; None if nothing tells."""
         if self.calibration is not None:
             learnt = self.calibration
+
+            def of_cells(rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
+                p = learnt.of_cells(rows, columns)
+                return np.where(self._is_checked(rows, columns), 0.0, p)
+
             return Probabilities(
-                self.table, lambda rows: self._unless_checked(learnt.of_rows(rows), rows)
+                self.table,
+                lambda rows: self._unless_checked(learnt.of_rows(rows), rows),
+                of_cells,
             )
         if self.detection is None:
             return None
         present, detection = self.present, self.detection
         assert present is not None
         return Probabilities(
-            self.table, lambda rows: present.of_rows(rows) * detection.of_rows(rows)
+            self.table,
+            lambda rows: present.of_rows(rows) * detection.of_rows(rows),
+            lambda rows, columns: present.at(rows, columns) * detection.of_cells(rows, columns),
         )
 
     def _unless_checked(self, p: np.ndarray, rows: np.ndarray) -> np.ndarray:
@@ -128,6 +144,10 @@ class Audit:
             return p
         checked = self.certain[rows].toarray() & (self.table.values[rows].toarray() == 0)
         return np.where(checked, 0.0, p)
+
+    def _is_checked(self, rows: np.ndarray, columns: np.ndarray) -> Any:
+        """Which of some zeros the user is certain of."""
+        return False if self.certain is None else mask_at(self.certain, rows, columns)
 
     @property
     def order(self) -> Probabilities:
@@ -143,8 +163,15 @@ class Audit:
         return self.trial is None or self.trial.beats_popularity
 
     @cached_property
+    def _cell_odds(self) -> CellOdds | None:
+        """Log odds cell by cell, where there are too many cells to visit them all."""
+        return None if self.model is None else self.model.cell_odds(self.table.shape)
+
+    @cached_property
     def _survey(self) -> Survey:
         known = None if self.order is self.expected else self.order
+        if self._cell_odds is not None:
+            return survey_large(self.table, self._cell_odds, known, self.certain)
         return survey_cells(self.table, self.expected, known, self.certain)
 
     @cached_property
@@ -161,7 +188,7 @@ class Audit:
         for name in ("again", "present"):
             known = getattr(self, name)
             if known is not None:
-                columns[name] = _picked(known, found.rows, found.columns)
+                columns[name] = known.at(found.rows, found.columns)
         reasons = Reasons(table)
         pairs = list(zip(found.rows, found.columns, strict=True))
         why = [reasons.why(r, c) for r, c in pairs[:_EXPLAINED]]
@@ -184,7 +211,7 @@ class Audit:
         rate = self.model.rates_[columns]
         listed = expected < UNLIKELY * rate
         if self.certain is not None:
-            listed &= ~np.asarray(self.certain[rows, columns]).ravel().astype(bool)
+            listed &= ~mask_at(self.certain, rows, columns)
         at = np.flatnonzero(listed)
         at = at[np.lexsort((columns[at], rows[at], expected[at] / rate[at]))]
         return Tidy(
@@ -290,12 +317,7 @@ class Audit:
     def _contradicted(self) -> float:
         """Share of zeros whose `expected` exceeds the stated detection."""
         assert self.detection is not None
-        above = zeros = 0
-        for rows, p in self.expected.blocks():
-            zero = self.table.values[rows].toarray() == 0
-            above += int((zero & (p > self.detection.of_rows(rows))).sum())
-            zeros += int(zero.sum())
-        return above / max(1, zeros)
+        return share_above(self.table, self.expected, self.detection, self._cell_odds)
 
     @property
     def summary(self) -> str:
@@ -374,14 +396,3 @@ def _how_many(surprising: int, zeros: int) -> str:
         f"{surprising:,} of the {zeros:,} zeros {verb} surprising: a one was expected there more "
         "often than not."
     )
-
-
-def _picked(known: Probabilities, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
-    """Probabilities of single cells."""
-    distinct, at = np.unique(rows, return_inverse=True)
-    found = np.empty(len(rows))
-    step = max(1, (1 << 20) // known.shape[1])
-    for i in range(0, len(distinct), step):
-        inside = (at >= i) & (at < i + step)
-        found[inside] = known.of_rows(distinct[i : i + step])[at[inside] - i, columns[inside]]
-    return found

@@ -57,6 +57,10 @@ class Calibration:
         """Calibrated probabilities of every cell of some rows."""
         return self.learnt(clipped_logit(self.expected.of_rows(rows)), np.s_[:])
 
+    def of_cells(self, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
+        """Calibrated probabilities of single cells."""
+        return self.learnt(clipped_logit(self.expected.at(rows, columns)), columns)
+
     @property
     def reliability(self) -> Tidy:
         """Said and seen, in ten groups of equal size; cross-validated by rows."""
@@ -160,8 +164,7 @@ def _places(labels: np.ndarray, lookup: dict[Any, int], axis: str) -> np.ndarray
 
 
 def _expected_odds(audit: Audit, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
-    distinct, at = np.unique(rows, return_inverse=True)
-    return clipped_logit(audit.expected.of_rows(distinct)[at, columns])
+    return clipped_logit(audit.expected.at(rows, columns))
 
 
 def _cross_validated(

@@ -9,7 +9,7 @@ import numpy as np
 from falsezero.audit.probabilities import Probabilities
 from falsezero.data.table import Table
 
-__all__ = ["Survey", "survey_cells"]
+__all__ = ["Survey", "best_cells", "mask_at", "survey_cells"]
 
 _MOST_LISTED = 100_000
 """Zeros that a list may have; of more, the best are kept."""
@@ -73,9 +73,9 @@ def survey_cells(
         kept.append((rows[at], column, p[at, column], there[at, column]))
         listed += len(at)
         if listed > 2 * _MOST_LISTED:
-            kept = [_best(kept)]
+            kept = [best_cells(kept)]
             listed = len(kept[0][0])
-    rows, columns, p, order = _best(kept)
+    rows, columns, p, order = best_cells(kept)
     blank = np.nan if present is None else 1.0
     return Survey(
         rows,
@@ -91,7 +91,13 @@ def survey_cells(
     )
 
 
-def _best(parts: list[tuple[np.ndarray, ...]]) -> tuple[np.ndarray, ...]:
+def best_cells(parts: list[tuple[np.ndarray, ...]]) -> tuple[np.ndarray, ...]:
+    """The cells of a list that come first: rows, columns, `expected` and what orders them."""
     rows, columns, p, order = (np.concatenate(part) for part in zip(*parts, strict=True))
     first = np.lexsort((columns, rows, -p, -order))[:_MOST_LISTED]
     return rows[first], columns[first], p[first], order[first]
+
+
+def mask_at(mask: Any, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
+    """Whether a sparse mask is set in single cells."""
+    return np.asarray(mask[rows, columns]).ravel().astype(bool)

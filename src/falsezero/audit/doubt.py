@@ -41,6 +41,10 @@ class Detection(NamedTuple):
         """Detection in every cell of some rows."""
         return self.rows[rows, None] * self.columns[None, :]
 
+    def of_cells(self, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
+        """Detection in single cells."""
+        return np.asarray(self.rows[rows] * self.columns[columns])
+
 
 def present_given_zero(
     expected: np.ndarray, detection: np.ndarray, most: np.ndarray | float = 1.0

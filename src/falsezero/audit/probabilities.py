@@ -28,9 +28,15 @@ class Probabilities:
     (array([[0.5, 0.5]]), (2, 2))
     """
 
-    def __init__(self, table: Table, of_rows: Callable[[np.ndarray], np.ndarray]):
+    def __init__(
+        self,
+        table: Table,
+        of_rows: Callable[[np.ndarray], np.ndarray],
+        of_cells: Callable[[np.ndarray, np.ndarray], np.ndarray] | None = None,
+    ):
         self._labels = table
         self._of_rows = of_rows
+        self._of_cells = of_cells
         self._whole: np.ndarray | None = None
 
     @property
@@ -44,6 +50,18 @@ class Probabilities:
             parts = [self._of_rows(some) for some in _blocks(self.shape)]
             self._whole = np.concatenate(parts)
         return self._of_rows(rows) if self._whole is None else self._whole[rows]
+
+    def at(self, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
+        """Probabilities of single cells, by position."""
+        if self._of_cells is not None:
+            return self._of_cells(rows, columns)
+        distinct, at = np.unique(rows, return_inverse=True)
+        found = np.empty(len(rows))
+        step = max(1, _BLOCK_CELLS // self.shape[1])
+        for i in range(0, len(distinct), step):
+            inside = (at >= i) & (at < i + step)
+            found[inside] = self.of_rows(distinct[i : i + step])[at[inside] - i, columns[inside]]
+        return found
 
     def blocks(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Positions of consecutive rows, some at a time, with their probabilities."""

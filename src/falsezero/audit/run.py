@@ -97,6 +97,11 @@ def audit(
     if probabilities is not None:
         members = [(type(probabilities).__name__, probabilities)]
     model = StackedAverage(members, random_state=random_state, verbose=verbose).fit(table)
-    expected = Probabilities(table, lambda rows: expit(model.log_odds(table.values, rows)))
+    odds = model.cell_odds(table.shape)
+    expected = Probabilities(
+        table,
+        lambda rows: expit(model.log_odds(table.values, rows)),
+        None if odds is None else lambda rows, columns: expit(odds.at(rows, columns)),
+    )
     trial = run_trial(model, table.shape)
     return Audit(table, expected, model, trial, rates, sure)

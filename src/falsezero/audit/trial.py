@@ -18,6 +18,8 @@ _BOOTSTRAPS = 30
 _Z = 2.5
 """Standard errors by which the average must beat popularity: rarely by chance."""
 _FEWEST_HIDDEN = 10
+_MANY_ROWS = 100_000
+"""Rows above which only those that a trial looked at are drawn again."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -133,9 +135,9 @@ _COLUMNS = [
 
 def _counts(draws: list[Draw], odds: list[np.ndarray], shape: tuple[int, int]) -> dict[str, Any]:
     """How much was hidden, and how much of it came back."""
-    tried = max(1, len(np.unique(np.concatenate([draw.rows for draw in draws]))))
-    scale = shape[0] / tried
-    hidden = float(np.mean([draw.hidden.sum() for draw in draws]))
+    tried = draws[0].n_tried or len(np.unique(np.concatenate([draw.rows for draw in draws])))
+    scale = shape[0] / max(1, tried)
+    hidden = float(np.mean([draw.weight[draw.hidden].sum() for draw in draws]))
     zeros = float(np.mean([draw.weight.sum() for draw in draws]))
     top = _top(hidden)
     found, lost = np.zeros(shape[1]), np.zeros(shape[1])
@@ -178,6 +180,8 @@ def _judge(
     scores = {AVERAGE: odds}
     for m, name in enumerate(model.feature_names_):
         scores[name] = [draw.features[:, m] for draw in draws]
+    if n_rows > _MANY_ROWS:
+        draws, n_rows = _looked_at(draws)
     rng = np.random.default_rng(0)
     again = rng.multinomial(n_rows, np.full(n_rows, 1 / n_rows), _BOOTSTRAPS).astype(float)
     judged = {
@@ -202,6 +206,12 @@ def _judge(
             }
         )
     return found
+
+
+def _looked_at(draws: list[Draw]) -> tuple[list[Draw], int]:
+    """The same trials with the rows numbered that have any cell in them, and how many have."""
+    distinct = np.unique(np.concatenate([draw.rows for draw in draws]))
+    return [d._replace(rows=np.searchsorted(distinct, d.rows)) for d in draws], len(distinct)
 
 
 def _precision(score: np.ndarray, draw: Draw, again: np.ndarray) -> tuple[np.ndarray, float, float]:

@@ -52,13 +52,12 @@ class Reasons:
 
     def _nearest(self, row: int) -> np.ndarray:
         if row not in self._near:
-            product = self._ones[[row]] @ self._by_column
-            together = product.toarray().ravel()
-            together[row] = 0
-            total = np.maximum(self._row_total, 1)
-            cosine = together / np.sqrt(total * total[row])
-            best = np.argsort(-cosine, kind="stable")[:_NEAREST]
-            self._near[row] = best[cosine[best] > 0]
+            product = (self._ones[[row]] @ self._by_column).tocsr()
+            product.sort_indices()
+            others = product.indices != row
+            rows, together = product.indices[others], product.data[others]
+            cosine = together / np.sqrt(self._row_total[rows] * self._row_total[row])
+            self._near[row] = rows[np.argsort(-cosine, kind="stable")[:_NEAREST]]
         return self._near[row]
 
     def _has(self, row: int, column: int) -> bool:
@@ -70,7 +69,9 @@ class Reasons:
         own = self._ones.indices[start:stop]
         if not len(own):
             return []
-        together = np.asarray((self._by_column[own] @ self._ones[:, [column]]).todense()).ravel()
+        has = np.zeros(self._table.shape[0])
+        has[self._by_column.indices[slice(*self._by_column.indptr[column : column + 2])]] = 1.0
+        together = self._by_column[own] @ has
         n_rows = self._table.shape[0]
         chance = self._column_total[own] * self._column_total[column] / n_rows
         lift = np.log(np.maximum(together, 1e-9) / np.maximum(chance, 1e-9)) * np.sqrt(together)

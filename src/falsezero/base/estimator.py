@@ -23,9 +23,10 @@ from falsezero.inference.progress import progress, stages
 __all__ = ["Interval", "OptimisedModel", "StrOptions", "checked_keep", "spawn_seeds"]
 
 _ROW_TOL = 1e-9
-_MANY_ROWS = 200_000
-"""A fit of at most this many rows ends by settling each of them, at the cost of some hundred
-iterations; in larger fits row weights are those of the last iteration."""
+_MANY_ROWS, _SETTLING = 50_000, 2e7
+"""Rows up to which a fit always ends by settling each of them, and rows times squared components up
+to which it does with more rows; beyond, weights are those of the last iteration, because settling
+would cost more than all iterations did."""
 
 _ROW_ITER = 1000
 
@@ -137,7 +138,9 @@ class OptimisedModel(FactorModel):
 
     def _with_settled_rows(self, fit: Fit, blocks: Blocks) -> Fit:
         """The fit with row weights as `transform` would return them, unless rows are very many."""
-        is_small = blocks.shape[0] <= _MANY_ROWS and blocks.row_files is None
+        n_rows = blocks.shape[0]
+        is_small = n_rows <= _MANY_ROWS or n_rows * self.n_components**2 <= _SETTLING
+        is_small &= blocks.row_files is None
         rows = self._fresh_rows(blocks) if is_small else None
         if rows is None:
             return fit

@@ -50,6 +50,11 @@ class Block:
             return _from_bytes, (self.start, values.astype(np.uint8), self.missing, values.dtype)
         return Block, (self.start, values, self.missing)
 
+    @cached_property
+    def derived(self) -> dict[str, Any]:
+        """What a model worked out of the rows, kept as long as they are and never sent anywhere."""
+        return {}
+
     def __sizeof__(self) -> int:
         """Bytes of the rows, for schedulers that keep blocks."""
         parts = [part for part in (self.values, self.missing) if part is not None]

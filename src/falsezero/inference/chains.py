@@ -14,8 +14,8 @@ from joblib import effective_n_jobs
 
 from falsezero.backends import map_blocks, one_blas_thread
 from falsezero.data.blocks import Blocks
-from falsezero.inference.contract import Point, Steps
-from falsezero.inference.engine import advancer, iterate
+from falsezero.inference.contract import Point, Run, Steps
+from falsezero.inference.engine import advancer, iterate, start
 from falsezero.inference.monitor import Listener
 
 
@@ -38,20 +38,25 @@ def sample(
     record: Callable[[Point], Any] = lambda point: point,
     n_jobs: int | None = None,
     listeners: tuple[Listener, ...] = (),
+    run: Run = map_blocks,
 ) -> list[Chain]:
     """Run one chain from each seed: `warmup` iterations, then `draws` kept ones `thin` apart.
 
     Chains run side by side on `n_jobs` threads; each draws from streams derived from its own seed,
-    so the answer does not depend on the number of threads. The history's objective is the value at
-    the start of an iteration (the log joint, for most samplers).
+    so the answer does not depend on the number of threads. `run` maps over the blocks of one chain;
+    steps that change their rows in place need the one that works here. The history's objective is
+    the value at the start of an iteration (the log joint, for most samplers).
     """
 
     stop = Event()
 
-    def run(seed: np.random.SeedSequence, number: int) -> Chain:
+    def run_chain(seed: np.random.SeedSequence, number: int) -> Chain:
         rng = np.random.default_rng(seed)
-        point = Point(*steps.init(blocks, rng))
-        iterations = iterate(advancer(steps, blocks, map_blocks, rng=rng), point)
+        if blocks.row_files is None:
+            point = Point(*steps.init(blocks, rng))
+        else:
+            point = start(steps, blocks, seed, run)
+        iterations = iterate(advancer(steps, blocks, run, rng=rng), point)
         kept: list[Any] = []
         history: list[dict[str, Any]] = []
         began = time.perf_counter()
@@ -74,7 +79,7 @@ def sample(
     n_threads = min(effective_n_jobs(n_jobs), len(seeds))
     with one_blas_thread, ThreadPoolExecutor(n_threads) as pool:
         try:
-            return list(pool.map(run, seeds, range(len(seeds))))
+            return list(pool.map(run_chain, seeds, range(len(seeds))))
         except BaseException:
             # An interrupt reaches one thread only; the others would first run to their end.
             stop.set()

@@ -125,10 +125,10 @@ def optimise(
     best: Fit | None = None
     first = 0
     if checkpoint is not None:
-        first, best = checkpoint.restarts_done(lambda: _start(steps, blocks, seeds[0], run))
+        first, best = checkpoint.restarts_done(lambda: start(steps, blocks, seeds[0], run))
     for number in range(first, len(seeds)):
         monitor = Monitor(max_iter=max_iter, tol=tol, listeners=listeners)
-        point, stride = _start(steps, blocks, seeds[number], run), 1.0
+        point, stride = start(steps, blocks, seeds[number], run), 1.0
         if checkpoint is not None:
             point, stride = checkpoint.resume(number, point, monitor)
         advance = advancer(steps, blocks, run)
@@ -154,7 +154,7 @@ def optimise(
     return best
 
 
-def _start(steps: Any, blocks: Blocks, seed: np.random.SeedSequence, run: Run) -> Point:
+def start(steps: Any, blocks: Blocks, seed: np.random.SeedSequence, run: Run) -> Point:
     """The starting point; rows kept in files start there, each block from its own seed.
 
     Steps without a `BlockwiseStart` start in memory, and their rows are then put into files.

@@ -8,6 +8,8 @@ larger than its largest term. So a row reads the heads of a few lists, and nothi
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from falsezero.kernels._jit import jit
@@ -263,6 +265,40 @@ def sampled_products(indptr, indices, weights, columns, out):
         w = weights[n]
         for entry in range(indptr[n], indptr[n + 1]):
             out[entry] = dot(w, columns[indices[entry]])
+
+
+@jit(reassociate=True)
+def products_at(rows, at, weights, columns, out):
+    """W F in single cells, with F' given by columns."""
+    for i in range(rows.shape[0]):
+        out[i] = dot(weights[rows[i]], columns[at[i]])
+
+
+def zeros_above(
+    weights: np.ndarray, components: np.ndarray, ones: Any, level: float, holes: Any = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Where W F exceeds a level in cells that are stored neither in `ones` nor in `holes`.
+
+    Returns a CSR pattern: where each row begins, and columns. Columns that cannot reach the level
+    are passed over.
+    """
+    look = np.ascontiguousarray(components.T), *ranked_columns(components)
+    lists = *csr_pattern(ones), *csr_pattern(holes, weights)
+    start = np.zeros(len(weights) + 1, dtype=np.int64)
+    found = np.empty(components.shape[1] + len(weights), dtype=np.int32)
+    row = 0
+    while row < len(weights):
+        row = hot_zeros(weights, *look, *lists, level, row, start, found)
+        if row < len(weights):
+            found = np.concatenate([found, np.empty_like(found)])
+    return start, found[: start[-1]].copy()
+
+
+def csr_pattern(listed: Any, rows: Any = ()) -> tuple[np.ndarray, np.ndarray]:
+    """Row starts and columns of a sparse table; None is an empty one, for as many rows."""
+    if listed is None:
+        return np.zeros(len(rows) + 1, dtype=np.int64), np.empty(0, dtype=np.int32)
+    return listed.indptr.astype(np.int64, copy=False), listed.indices
 
 
 def ranked_columns(components: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

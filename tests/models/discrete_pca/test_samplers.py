@@ -40,6 +40,7 @@ from falsezero.models.discrete_pca.gibbs import (
     random_state_of,
     split_large_counts,
 )
+from falsezero.models.discrete_pca.sampling import marginalised_steps
 from falsezero.models.discrete_pca.settings import n_shards_of
 
 SAMPLERS = [
@@ -218,7 +219,7 @@ def test_a_chain_begins_with_rows_as_components():
     counts = np.kron(np.eye(2, dtype=int), np.full((20, 8), 5))
     model = DiscretePCA(2, inference="collapsed_gibbs", eta=1e-4)
     blocks = model._blocks(counts, reset=True)
-    state, _ = model._collapsed(blocks, map_blocks).init(blocks, np.random.default_rng(1))
+    state, _ = marginalised_steps(model, blocks, map_blocks).init(blocks, np.random.default_rng(1))
     assert (state.words.max(axis=1) / state.words.sum(axis=1)).min() > 0.95
 
 

@@ -15,6 +15,7 @@ from falsezero.experiments._report import Report
 from falsezero.inference.contract import Point
 from falsezero.inference.engine import advancer
 from falsezero.models.discrete_pca.discrete_pca import DiscretePCA
+from falsezero.models.discrete_pca.sampling import marginalised_steps
 from falsezero.plot import CurvesDisplay
 
 ALPHA, ETA = 0.5, 0.05
@@ -153,7 +154,9 @@ def _curve(options: dict[str, Any], train: Any, test: Any, k: int, budget: float
     model = DiscretePCA(k, alpha=ALPHA, eta=ETA, **options)
     blocks = model._blocks(train, reset=True)
     collapsed = options["inference"] == "collapsed_gibbs"
-    steps: Any = model._collapsed(blocks, map_blocks) if collapsed else model._steps(blocks)
+    steps: Any = (
+        marginalised_steps(model, blocks, map_blocks) if collapsed else model._steps(blocks)
+    )
     rng = np.random.default_rng(0)
     if collapsed:
         noise = [rng.integers(k, size=len(shard.docs)) for shard in steps.shards]

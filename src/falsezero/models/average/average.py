@@ -17,6 +17,7 @@ from falsezero.data.blocks import Block, Blocks
 from falsezero.data.table import Table
 from falsezero.data.validate import check_room, check_table
 from falsezero.inference.progress import stages
+from falsezero.models.average.large import CellOdds, draw_large, is_large, large_members
 from falsezero.models.average.members import (
     Member,
     default_members,
@@ -27,6 +28,7 @@ from falsezero.models.average.stacking import (
     Draw,
     Stack,
     clipped_logit,
+    column_rates,
     hide_ones,
     learn,
 )
@@ -148,7 +150,7 @@ class StackedAverage(Estimator):
         The table is given as for `AspectBernoulli.fit`; `y` is ignored.
         """
         values = self._checked(X, reset=True)
-        members = self._members(values.shape)
+        members = self._members(values)
         # Weights are learnt from ones hidden evenly; a trial by row shows how they do there.
         schemes = ["cells"] * self._trials(values) + ["rows"]
         seeds = spawn_seeds(self.random_state, len(schemes) + 1)
@@ -158,7 +160,7 @@ class StackedAverage(Estimator):
                 for scheme, seed in zip(schemes, seeds, strict=False)
             ]
             self.members_ = fit_members(members, values, seeds[-1], tell)
-        self.rates_ = _rates(values)
+        self.rates_ = column_rates(values)
         self.feature_names_ = [*(member.name for member in members), POPULARITY]
         stack = self._stack()
         self.intercept_, self.weights_ = stack.intercept, stack.weights
@@ -194,6 +196,12 @@ class StackedAverage(Estimator):
             total += weight * odds
         return total
 
+    def cell_odds(self, shape: tuple[int, int]) -> CellOdds | None:
+        """Log odds cell by cell, of the fitted table; None where all cells may be visited."""
+        if not is_large(shape) or not CellOdds.can_judge(self.members_):
+            return None
+        return CellOdds(self.members_, self.rates_, self.intercept_, self.weights_, 1 - self.share)
+
     def _features(self, values: Any, rows: np.ndarray, known: bool) -> Iterator[np.ndarray]:
         """What each member says of the rows, at the level of the trials."""
         kept = 1 - self.share
@@ -203,11 +211,14 @@ class StackedAverage(Estimator):
 
     def _checked(self, X: Any, reset: bool) -> sparse.csr_array:
         values = check_table(self, X, kind="binary", binarize=self.binarize, reset=reset)
+        if is_large(values.shape):
+            values = values.astype(np.float32, copy=False)
         return values if sparse.issparse(values) else sparse.csr_array(values)
 
-    def _members(self, shape: tuple[int, int]) -> list[Member]:
+    def _members(self, values: sparse.csr_array) -> list[Member]:
         if self.members is None:
-            return default_members(shape)
+            large = is_large(values.shape)
+            return large_members(values) if large else default_members(values.shape)
         return [
             Member(name, list(given) if isinstance(given, (list, tuple)) else [given])
             for name, given in self.members
@@ -221,6 +232,8 @@ class StackedAverage(Estimator):
 
     def _draw(self, values: Any, members: list[Member], scheme: str, seed: Any, tell: Any) -> Draw:
         """Hide ones, fit the members to the rest, and ask them about zeros."""
+        if is_large(values.shape) and CellOdds.can_judge(members):
+            return draw_large(values, members, scheme, self.share, seed, tell)
         rng = np.random.default_rng(seed)
         spoilt, was_hidden = hide_ones(values, scheme, self.share, rng)
         rows, columns, hidden, weight = _sample_zeros(values, spoilt, rng)
@@ -231,7 +244,7 @@ class StackedAverage(Estimator):
             for m, member in enumerate(fitted):
                 expected = expected_rows(member, spoilt, some, known=True)
                 features[at, m] = clipped_logit(expected[place, columns[at]])
-        features[:, -1] = clipped_logit(_rates(spoilt))[columns]
+        features[:, -1] = clipped_logit(column_rates(spoilt))[columns]
         ones = max(1, int((values.data == 1).sum()))
         share = max(was_hidden.sum(), 0.5) / ones
         return Draw(scheme, float(share), rows, columns, hidden, weight, features)
@@ -262,14 +275,6 @@ class StackedAverage(Estimator):
         tags.input_tags.sparse = True
         tags.input_tags.allow_nan = True
         return tags
-
-
-def _rates(values: Any) -> np.ndarray:
-    """Share of ones among the observed cells of each column, drawn a little to one half."""
-    ones = np.bincount(values.indices, values.data == 1, values.shape[1])
-    missing = np.bincount(values.indices, np.isnan(values.data), values.shape[1])
-    rates: np.ndarray = (ones + 0.5) / (values.shape[0] - missing + 1)
-    return rates
 
 
 def _sample_zeros(

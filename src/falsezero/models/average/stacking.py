@@ -14,9 +14,18 @@ import numpy as np
 from scipy import sparse
 from scipy.special import expit, logit
 
-__all__ = ["Draw", "Stack", "clipped_logit", "cross_fit", "fit_logistic", "hide_ones", "learn"]
+__all__ = [
+    "Draw",
+    "Stack",
+    "clipped_logit",
+    "column_rates",
+    "cross_fit",
+    "fit_logistic",
+    "hide_ones",
+    "learn",
+]
 
-_FLOOR = 1e-4
+FLOOR = 1e-4
 _NEWTON_STEPS = 50
 _FOLDS = 3
 _LEVEL_RIDGE = 1e-3
@@ -36,6 +45,8 @@ class Draw(NamedTuple):
     """How many zeros of the table each stands for."""
     features: np.ndarray
     """Log odds, cells x members."""
+    n_tried: int | None = None
+    """Rows that the zeros stand for, where they are not those of the cells."""
 
 
 class Stack(NamedTuple):
@@ -73,7 +84,15 @@ def clipped_logit(p: np.ndarray) -> np.ndarray:
     >>> clipped_logit(np.array([0.0, 0.5])).round(2)
     array([-9.21,  0.  ])
     """
-    return np.asarray(logit(np.clip(p, _FLOOR, 1 - _FLOOR)))
+    return np.asarray(logit(np.clip(p, FLOOR, 1 - FLOOR)))
+
+
+def column_rates(values: Any) -> np.ndarray:
+    """Share of ones among the observed cells of each column, drawn a little to one half."""
+    ones = np.bincount(values.indices, values.data == 1, values.shape[1])
+    missing = np.bincount(values.indices, np.isnan(values.data), values.shape[1])
+    rates: np.ndarray = (ones + 0.5) / (values.shape[0] - missing + 1)
+    return rates
 
 
 def fit_logistic(

@@ -8,7 +8,7 @@ import numpy as np
 
 from falsezero.data.blocks import Block
 from falsezero.kernels import convex_sparse as kernel
-from falsezero.kernels.best_cells import hot_zeros, ranked_columns
+from falsezero.kernels.best_cells import zeros_above
 
 HOT = 0.15
 """A zero whose p is above this is visited itself: the series would be off by p^3 / 3."""
@@ -25,22 +25,7 @@ def listed_cells(block: Block, local: Any) -> list[tuple[int, np.ndarray, np.nda
     return lists
 
 
-def stored(listed: Any, rows: Any = ()) -> tuple[np.ndarray, np.ndarray]:
-    """Row starts and columns of a CSR pattern; None is an empty one, for as many rows."""
-    if listed is None:
-        return np.zeros(len(rows) + 1, dtype=np.int64), np.empty(0, dtype=np.int32)
-    return listed.indptr.astype(np.int64, copy=False), listed.indices
-
-
 def find_hot(block: Block, weights: np.ndarray, components: np.ndarray) -> dict[str, Any]:
-    """Zeros whose p exceeds `HOT`; columns that cannot reach it are passed over."""
-    look = np.ascontiguousarray(components.T), *ranked_columns(components)
-    lists = *stored(block.csr), *stored(block.missing_csr, weights)
-    start = np.zeros(len(weights) + 1, dtype=np.int64)
-    found = np.empty(components.shape[1] + len(weights), dtype=np.int32)
-    row = 0
-    while row < len(weights):
-        row = hot_zeros(weights, *look, *lists, HOT, row, start, found)
-        if row < len(weights):
-            found = np.concatenate([found, np.empty_like(found)])
-    return {"hot_start": start, "hot_columns": found[: start[-1]].copy()}
+    """Zeros whose p exceeds `HOT`."""
+    start, columns = zeros_above(weights, components, block.csr, HOT, block.missing_csr)
+    return {"hot_start": start, "hot_columns": columns}

@@ -32,10 +32,11 @@ import numpy as np
 from falsezero.data.blocks import Block, Blocks
 from falsezero.inference.contract import Point
 from falsezero.kernels import convex_sparse as kernel
+from falsezero.kernels.best_cells import csr_pattern
 from falsezero.kernels.sparse_pass import sparse_pass
 from falsezero.kernels.variational_sparse import visit_cells
 from falsezero.models.convex.family import NEARER, Components, floor_of, normalise_rows, within
-from falsezero.models.convex.hot import find_hot, listed_cells, stored
+from falsezero.models.convex.hot import find_hot, listed_cells
 from falsezero.models.convex.rows import settled_sparse_weights
 
 _AT_A_TIME = 1024
@@ -115,8 +116,8 @@ class SparseSteps:
         ones, zeros = (np.zeros(columns.shape) for _ in range(2))
         log_likelihood, log_prior = sparse_pass(
             w, columns, f.sum(axis=1), f @ f.T, self.exact.prior / len(f),
-            *stored(block.csr), local.hot_start, local.hot_columns, *stored(block.missing_csr, w),
-            new, ones, zeros,
+            *csr_pattern(block.csr), local.hot_start, local.hot_columns,
+            *csr_pattern(block.missing_csr, w), new, ones, zeros,
         )  # fmt: skip
         stats = SparseStatistics(
             ones, zeros, *sum_and_gram(new), log_likelihood, log_prior, int(rebased)

@@ -53,14 +53,69 @@ def _log_words(family: Family, eta: float, words: np.ndarray, totals: np.ndarray
     return log_rising(words, eta) + rest
 
 
-class CollapsedSteps:
+class MarginalisedTheta:
+    """What samplers of v alone share: nothing of rows and words is drawn."""
+
+    state_params: dict[str, int | None] = {}
+    local_params: dict[str, int | None] = {}
+
+    def __init__(self, family: Family, hyper: Hyper, eta: float):
+        self.family, self.hyper, self.eta = family, hyper, eta
+
+    def scale(self, hyper: Hyper) -> np.ndarray:
+        """1 / (delta_P + beta_k) for gammas; a Dirichlet has none."""
+        if not self.family.gamma:
+            return np.ones(len(hyper.alpha))
+        return 1.0 / (hyper.beta + self.family.delta)
+
+    def prior(self, hyper: Hyper) -> Prior:
+        """The priors as a sweep takes them."""
+        single = np.float32
+        spread = (self.eta * self.family.sizes).astype(single)
+        scale = self.scale(hyper).astype(single)
+        return Prior(hyper.alpha.astype(single), scale, single(self.eta), spread)
+
+    def log_words(self, state: Any) -> float:
+        """log p(w | v) with Theta marginalised, from tokens by word and by group."""
+        return _log_words(self.family, self.eta, state.words, state.totals)
+
+    def log_gammas(self, hyper: Hyper, totals: np.ndarray, n_rows: int) -> float:
+        """Sum over rows and components of alpha log(beta / rate) - c log(rate); 0 without gammas.
+
+        The rest of what rows contribute to the log joint probability has to be read off the rows.
+        """
+        if not self.family.gamma:
+            return 0.0
+        alpha, beta = hyper
+        rate = beta + self.family.delta
+        used = totals.sum(axis=0)
+        return float(n_rows * alpha @ np.log(beta / rate) - used @ np.log(rate))
+
+    def add_components(self, state: Any, means: np.ndarray | None = None) -> np.ndarray:
+        """Add E[Theta | v], words x components, to a sum of them, in place."""
+        means = np.zeros_like(state.words) if means is None else means
+        spread = self.eta * self.family.sizes
+        add_means(
+            state.words, state.totals, self.family.groups, np.float32(self.eta), spread, means
+        )
+        return means
+
+    def normalised(self, weights: np.ndarray, hyper: Hyper) -> np.ndarray:
+        """E[m | v] or E[l | v] of rows whose alpha_k + c_k are given."""
+        if self.family.gamma:
+            return weights * self.scale(hyper)
+        return np.asarray(weights / weights.sum(axis=1, keepdims=True))
+
+    def project(self, trial: Point, reference: Point) -> Point:
+        """Samplers take no strides."""
+        return reference
+
+
+class CollapsedSteps(MarginalisedTheta):
     """Sample v alone; the table is one block, cut into `n_shards` inside.
 
     `run` maps a function over shards: on threads, or on this one.
     """
-
-    state_params: dict[str, int | None] = {}
-    local_params: dict[str, int | None] = {}
 
     def __init__(
         self,
@@ -73,7 +128,7 @@ class CollapsedSteps:
         n_shards: int = 1,
         run: Callable[..., list[Any]] = map_blocks,
     ):
-        self.family, self.hyper, self.eta = family, hyper, eta
+        super().__init__(family, hyper, eta)
         self.warmup, self.learn, self.run = warmup, learn, run
         csr = blocks[0].csr
         k = len(hyper.alpha)
@@ -111,19 +166,6 @@ class CollapsedSteps:
         return Counts(words, self.family.group_sums(words), self.hyper, 0), [local]
 
     # -- draws ----------------------------------------------------------------------------------
-
-    def scale(self, hyper: Hyper) -> np.ndarray:
-        """1 / (delta_P + beta_k) for gammas; a Dirichlet has none."""
-        if not self.family.gamma:
-            return np.ones(len(hyper.alpha))
-        return 1.0 / (hyper.beta + self.family.delta)
-
-    def prior(self, hyper: Hyper) -> Prior:
-        """The priors as a sweep takes them."""
-        single = np.float32
-        spread = (self.eta * self.family.sizes).astype(single)
-        scale = self.scale(hyper).astype(single)
-        return Prior(hyper.alpha.astype(single), scale, single(self.eta), spread)
 
     def local_step(
         self, block: Block, local: list[Any], state: Counts, rng: np.random.Generator
@@ -186,49 +228,26 @@ class CollapsedSteps:
 
     def log_tokens(self, local: list[Any], state: Counts) -> float:
         """log p(v) up to the words: what rows contribute."""
-        alpha, beta = state.hyper
-        n = len(self.tokens)
+        alpha = state.hyper.alpha
         pairs = zip(self.shards, local, strict=True)
         total = sum(shard.log_rising(rows, alpha) for shard, rows in pairs)
         if not self.family.gamma:
             a = alpha.sum()
             return total + float((gammaln(a) - gammaln(a + self.tokens)).sum())
-        # Sum over rows and components of alpha log(beta / rate) - c log(rate).
-        rate = beta + self.family.delta
-        used = state.totals.sum(axis=0)
-        return total + float(n * alpha @ np.log(beta / rate) - used @ np.log(rate))
-
-    def log_words(self, state: Counts) -> float:
-        """log p(w | v) with Theta marginalised."""
-        return _log_words(self.family, self.eta, state.words, state.totals)
+        return total + self.log_gammas(state.hyper, state.totals, len(self.tokens))
 
     def objective(self, stats: Trace, state: Counts) -> float:
         """log p(w, v) after the sweep."""
         return stats.log_joint
 
-    def project(self, trial: Point, reference: Point) -> Point:
-        """Samplers take no strides."""
-        return reference
-
     # -- what a draw says -----------------------------------------------------------------------
-
-    def add_components(self, state: Counts, means: np.ndarray | None = None) -> np.ndarray:
-        """Add E[Theta | v], words x components, to a sum of them, in place."""
-        means = np.zeros_like(state.words) if means is None else means
-        spread = self.eta * self.family.sizes
-        add_means(
-            state.words, state.totals, self.family.groups, np.float32(self.eta), spread, means
-        )
-        return means
 
     def row_weights(self, local: list[list[Any]], state: Counts) -> np.ndarray:
         """E[m | v] or E[l | v], rows x components."""
         weights = np.tile(state.hyper.alpha, (len(self.tokens), 1))
         rows, components, counts = self.pairs(local[0])
         weights[rows, components] += counts
-        if self.family.gamma:
-            return weights * self.scale(state.hyper)
-        return weights / weights.sum(axis=1, keepdims=True)
+        return self.normalised(weights, state.hyper)
 
 
 class GroupCollapsedSteps(RowCollapsedSteps):

@@ -22,19 +22,17 @@ from falsezero.base.estimator import Interval, StrOptions, spawn_seeds
 from falsezero.data.blocks import Blocks
 from falsezero.data.shards import Shards
 from falsezero.data.validate import check_table
-from falsezero.inference.chains import sample
 from falsezero.inference.contract import Fit, Steps
-from falsezero.inference.progress import progress
-from falsezero.models.discrete_pca.collapsed import CollapsedSteps, GroupCollapsedSteps
+from falsezero.models.discrete_pca.collapsed import GroupCollapsedSteps
 from falsezero.models.discrete_pca.family import Family, Hyper, read_family
 from falsezero.models.discrete_pca.gibbs import DirectGibbsSteps, RowCollapsedSteps
 from falsezero.models.discrete_pca.mean_field import EMSteps, MeanFieldSteps
 from falsezero.models.discrete_pca.posterior import Posterior
+from falsezero.models.discrete_pca.sampling import is_marginalised, run_chain
 from falsezero.models.discrete_pca.settings import (
     check_counts,
     default_alpha,
     learned_priors,
-    n_shards_of,
     per_component,
     warn_of_no_effect,
 )
@@ -96,7 +94,8 @@ class DiscretePCA(CountModel):
     n_shards : int or None, default=None
         "collapsed_gibbs": 1 is exact; more are sampled side by side on `n_jobs` threads, each
         seeing the others' totals at the end of a phase. Shards decide the answer, threads do not.
-        None takes one for each of the `n_jobs` threads.
+        None takes one for each of the `n_jobs` threads. Of `Shards` every file is a shard: it sees
+        the others' counts at the end of a sweep, on any number of workers (`falsezero.on_dask`).
     learning_offset, learning_decay, total_samples
         `partial_fit`: step t has weight (learning_offset + t)^-learning_decay, and a batch stands
         for `total_samples` rows.
@@ -243,7 +242,8 @@ class DiscretePCA(CountModel):
         """Rows in several groups of columns are judged given the total of each group."""
         groups = self.groups.values() if isinstance(self.groups, Mapping) else self.groups
         several = groups is not None and len({str(group) for group in groups}) > 1
-        declared = replace(CountModel.capabilities, distributed=self.inference not in _SAMPLERS)
+        in_parts = self.inference not in _SAMPLERS or is_marginalised(self)
+        declared = replace(CountModel.capabilities, distributed=in_parts)
         return replace(declared, row_score="bag by group") if several else declared
 
     # -- the table ------------------------------------------------------------------------------
@@ -300,7 +300,7 @@ class DiscretePCA(CountModel):
                 f'checkpoint= is for inference="mean_field" and "em"; inference="{self.inference}" '
                 "cannot go on where it was."
             )
-        fitted = [self._run_chain(blocks, seed) for seed in self._seeds()]
+        fitted = [run_chain(self, blocks, seed) for seed in self._seeds()]
         self.chains_ = [posterior.trace(history) for posterior, history in fitted]
         means = [float(np.mean(chain["log_joint"])) for chain in self.chains_]
         best = int(np.argmax(means))
@@ -309,37 +309,6 @@ class DiscretePCA(CountModel):
 
     def _seeds(self) -> list[np.random.SeedSequence]:
         return spawn_seeds(self.random_state, self.n_init)
-
-    def _run_chain(self, blocks: Blocks, seed: np.random.SeedSequence) -> Any:
-        """One chain; draws are added up as they come, never kept."""
-        exact = self.inference == "collapsed_gibbs" and self.collapse == "all"
-        sharded = exact and self.family != "gamma-multinomial"
-        parts = n_shards_of(self) if sharded else len(blocks)
-        listeners = () if self.callback is None else (self.callback,)
-        sweeps = self.warmup + self.n_draws * self.thin
-        with workers(self.n_jobs, parts) as run, progress(self, self.verbose, sweeps) as show:
-            steps = self._collapsed(blocks, run) if sharded else self._steps(blocks)
-            posterior = Posterior(steps)
-            (chain,) = sample(
-                steps,
-                blocks,
-                [seed],
-                warmup=self.warmup,
-                draws=self.n_draws,
-                thin=self.thin,
-                record=posterior.add,
-                listeners=(*show, *listeners),
-            )
-        if not posterior.n_draws:
-            posterior.add(chain.last)
-        return posterior, chain.history
-
-    def _collapsed(self, blocks: Blocks, run: Any) -> CollapsedSteps:
-        family = self._family(blocks.shape[1])
-        hyper, learn = self._priors(family, blocks), learned_priors(self, family)
-        return CollapsedSteps(
-            family, blocks, hyper, self.eta, self.warmup, learn, n_shards_of(self), run
-        )
 
     def _adopt(self, fit: Fit, blocks: Blocks) -> None:
         self.family_ = self._family(blocks.shape[1])

@@ -78,7 +78,7 @@ class Statistics(NamedTuple):
     n_rows: int
 
 
-def _first_rows(blocks: Blocks) -> list[sparse.csr_array]:
+def first_rows(blocks: Blocks) -> list[sparse.csr_array]:
     """Rows from which components begin: all of them, or as many files as are easily held."""
     found: list[sparse.csr_array] = []
     for block in blocks:
@@ -136,7 +136,7 @@ class MeanFieldSteps:
         return self.read_words(shape.astype(self.dtype), self.hyper), local
 
     def _sampled_start(self, blocks: Blocks, rng: np.random.Generator) -> tuple[Words, list[Rows]]:
-        csr = sparse.csr_array(sparse.vstack(_first_rows(blocks), format="csr"))
+        csr = sparse.csr_array(sparse.vstack(first_rows(blocks), format="csr"))
         n_tokens = float(csr.sum(dtype=float))
         n_rows = csr.shape[0]
         times = float(blocks.column_counts[0].sum()) / n_tokens if n_rows < blocks.shape[0] else 1.0

@@ -27,13 +27,17 @@ class Posterior:
     def add(self, point: Point) -> None:
         """Take one draw in."""
         weights = self.steps.row_weights(point.local, point.state)
-        self._components = self.steps.add_components(point.state, self._components)
         self._row_weights += weights
-        self.hyper = point.state.hyper
-        self.n_draws += 1
         share = weights / weights.sum(axis=1, keepdims=True)
-        self._trace["concentration"].append(float(np.square(share).sum(axis=1).mean()))
-        self._trace["share"].append(np.sort(share.mean(axis=0))[::-1])
+        self._take(point.state, float(np.square(share).sum(axis=1).mean()), share.mean(axis=0))
+
+    def _take(self, state: Any, concentration: float, share: np.ndarray) -> None:
+        """Add the components of a draw, and note what does not depend on their names."""
+        self._components = self.steps.add_components(state, self._components)
+        self.hyper = state.hyper
+        self.n_draws += 1
+        self._trace["concentration"].append(concentration)
+        self._trace["share"].append(np.sort(share)[::-1])
 
     @property
     def components(self) -> np.ndarray:
