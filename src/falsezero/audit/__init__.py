@@ -9,6 +9,7 @@ from typing import Any
 from falsezero.audit.audit import Audit
 from falsezero.audit.calibration import calibrate
 from falsezero.audit.run import audit
+from falsezero.audit.run import audit as run_audit
 
 __all__ = ["Audit", "audit", "calibrate"]
 
@@ -17,7 +18,8 @@ class _CallableModule(ModuleType):
     """`falsezero.audit` is a package and a function; importing the one must not hide the other."""
 
     def __call__(self, *args: Any, **kwargs: Any) -> Audit:
-        return audit(*args, **kwargs)
+        # The name `audit` may have become that of the submodule in the meantime.
+        return run_audit(*args, **kwargs)
 
 
 sys.modules[__name__].__class__ = _CallableModule
