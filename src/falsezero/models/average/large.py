@@ -31,7 +31,7 @@ _ITERATIONS = 30
 _MARGIN_CELLS = 2e7
 """Different row totals times columns that the margins are solved with."""
 
-_TRIAL_ONES = 2_000_000
+_TRIAL_ONES = 1_000_000
 """Ones of the rows that a trial is made on."""
 
 _JUDGED = 50_000
