@@ -32,7 +32,7 @@ def make_finds(random_state: int = 0) -> tuple[fz.Table, fz.Table]:
 
 
 def write_pairs(table: fz.Table, path: Path) -> None:
-    """One line a presence, as field books have it."""
+    """One line per presence, as in a field book."""
     rows, columns = table.to_numpy().nonzero()
     with path.open("w", newline="") as stream:
         writer = csv.writer(stream, lineterminator="\n")
