@@ -112,6 +112,17 @@ def test_progress_is_for_terminals_and_the_unquiet(monkeypatch: pytest.MonkeyPat
         assert build_model("aspect-bernoulli", quiet=True).verbose == 0
 
 
+@pytest.mark.parametrize("command", ["audit", "fit", "select", "report", "gaps", "explore"])
+def test_quiet_is_an_option_of_every_command_with_a_table(command: str) -> None:
+    options = import_module(f"falsezero.cli.{command}").command.params
+    assert ["--quiet", "-q"] in [option.opts for option in options]
+
+
+def test_a_quiet_command_says_only_what_it_wrote(run: Any, finds: Path, tmp_path: Path) -> None:
+    said = run("fit", finds, *LONG, "-k", 2, "--restarts", 1, "-q", "-o", tmp_path / "m.fz").err
+    assert said.splitlines() == [f"Wrote {tmp_path / 'm.fz'}."]
+
+
 def test_explore_writes_one_page(run: Any, finds: Path, fitted: Path, tmp_path: Path) -> None:
     page = tmp_path / "page.html"
     options = ("--title", "Two <communities>", "--image", 4, 6)

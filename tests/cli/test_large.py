@@ -19,7 +19,7 @@ def test_a_large_file_is_announced_where_somebody_looks(
     assert "Reading" not in run(*arguments).err
     monkeypatch.setattr("falsezero.cli._common._LARGE", 10)
     assert "MB) ..." not in run(*arguments).err
-    monkeypatch.setattr("falsezero.cli._common.is_watched", lambda quiet: True)
+    monkeypatch.setattr("falsezero.cli._common.is_watched", lambda: True)
     first, second = run(*arguments).err.split("\n")[:2]
     assert first.startswith(f"Reading {fitted}")
     assert second.startswith(f"Reading {finds}")

@@ -53,3 +53,10 @@ def test_dropping_the_first_column_says_where_labels_come_from(tmp_path: Path) -
         UserWarning, match="takes its row labels from column 'day'; pass index=False"
     ):
         assert fz.read(file, drop="plot").rows.tolist() == ["Monday", "Tuesday"]
+
+
+def test_a_total_among_abundances_is_pointed_out(tmp_path: Path) -> None:
+    lines = ["plot,Sus,Felis,Total", *(f"p{i},{i % 3},{i % 2},{i % 3 + i % 2}" for i in range(12))]
+    (tmp_path / "plots.csv").write_text("\n".join(lines))
+    with pytest.warns(UserWarning, match="column 'Total' is called like a sum.*drop='Total'"):
+        fz.read(tmp_path / "plots.csv", binarize=0)

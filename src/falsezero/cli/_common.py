@@ -23,6 +23,7 @@ __all__ = [
     "fitting_options",
     "groups_option",
     "image_option",
+    "is_quiet",
     "is_watched",
     "jobs_option",
     "keep_option",
@@ -32,6 +33,7 @@ __all__ = [
     "more_option",
     "name_option",
     "phantoms_of",
+    "quiet_option",
     "resumable",
     "say",
     "seed_option",
@@ -85,8 +87,8 @@ components_option = click.option(
 keep_option = click.option(
     "--keep",
     metavar="1=0,4=0.5",
-    help="How far to believe components, numbered as `falsezero info` shows them: 0 removes one, "
-    "1 keeps it. Those not named: 0 for phantoms, 1 for the rest. `all` keeps all.",
+    help="How much of a component to keep, numbered as in `falsezero info`: 0 removes it, 1 keeps "
+    "it. Default: 0 for phantoms, 1 for the others. `all` keeps all.",
 )
 
 
@@ -148,7 +150,7 @@ jobs_option = click.option(
     type=int,
     metavar="N",
     callback=_some_jobs,
-    help="Work at a time; the answer does not depend on it.",
+    help="Number of threads or processes; the answer does not depend on it.",
 )
 
 title_option = click.option("--title", metavar="TEXT", help="What the page is called.")
@@ -156,7 +158,7 @@ title_option = click.option("--title", metavar="TEXT", help="What the page is ca
 groups_option = click.option(
     "--groups",
     metavar="FILE",
-    help="Row labels and their groups, such as ages or parties: the page tells them apart.",
+    help="A file with row labels and their groups, such as ages or parties, to show on the page.",
 )
 
 image_option = click.option(
@@ -164,7 +166,23 @@ image_option = click.option(
     type=int,
     nargs=2,
     metavar="HEIGHT WIDTH",
-    help="The columns are the pixels of an image of this size.",
+    help="The columns are pixels of an image of this size.",
+)
+
+_QUIET = "falsezero.quiet"
+
+
+def _remember_quiet(context: click.Context, parameter: Any, quiet: bool) -> None:
+    context.meta[_QUIET] = quiet
+
+
+quiet_option = click.option(
+    "--quiet",
+    "-q",
+    is_flag=True,
+    expose_value=False,
+    callback=_remember_quiet,
+    help="Show no progress, and not how the table was read.",
 )
 
 fitting_options = together(
@@ -187,9 +205,8 @@ fitting_options = together(
         "--checkpoint",
         metavar="FILE",
         callback=_can_be_written,
-        help="Lets interrupted work go on where it was.",
+        help="Save progress here; the same command resumes from it after an interruption.",
     ),
-    click.option("--quiet", "-q", is_flag=True, help="No progress."),
 )
 
 
@@ -221,29 +238,35 @@ def say(message: str) -> None:
     click.echo(printable(message), err=True)
 
 
-def is_watched(quiet: bool) -> bool:
-    """Whether progress should be shown: somebody looks, and did not ask for silence."""
-    return sys.stderr.isatty() and not quiet
+def is_quiet() -> bool:
+    """Whether the command was given --quiet."""
+    context = click.get_current_context(silent=True)
+    return context is not None and bool(context.meta.get(_QUIET))
+
+
+def is_watched() -> bool:
+    """Whether to show progress: on a terminal, and without --quiet."""
+    return sys.stderr.isatty() and not is_quiet()
 
 
 @contextmanager
 def working(what: str) -> Iterator[None]:
-    """Show that work goes on, and for how long, where somebody looks."""
+    """On a terminal, show that work goes on, and for how long."""
     from falsezero.inference.progress import stages
 
-    with stages("falsezero", int(is_watched(False)), 1) as begin:
+    with stages("falsezero", int(is_watched()), 1) as begin:
         begin(what)
         yield
 
 
 _LARGE = 10_000_000
-"""Bytes from which on a person waits for a file to be read."""
+"""File size in bytes from which reading takes noticeable time."""
 
 
 def announce_reading(path: str) -> None:
-    """Say at once that a large file is being read, where somebody looks."""
+    """On a terminal, say at once that a large file is being read."""
     file = Path(path)
-    if is_watched(False) and file.is_file() and file.stat().st_size > _LARGE:
+    if is_watched() and file.is_file() and file.stat().st_size > _LARGE:
         say(f"Reading {path} ({file.stat().st_size / 1e6:,.0f} MB) ...")
 
 
@@ -296,7 +319,7 @@ def build_model(
     automatic: dict[str, Any] = {
         "n_init": DEFAULT_RESTARTS,
         "random_state": seed,
-        "verbose": int(is_watched(quiet)),
+        "verbose": int(is_watched() and not quiet),
     }
     given = {k: v for k, v in automatic.items() if k in defaults} | given
     return kind(**(given | _more_options(name, more, defaults)))

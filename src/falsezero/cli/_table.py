@@ -6,7 +6,15 @@ from typing import Any
 
 import click
 
-from falsezero.cli._common import Number, Whole, announce_reading, say, together
+from falsezero.cli._common import (
+    Number,
+    Whole,
+    announce_reading,
+    is_quiet,
+    quiet_option,
+    say,
+    together,
+)
 from falsezero.cli._reading import recall
 from falsezero.cli._words import one_sentence
 
@@ -112,6 +120,7 @@ table_options = together(
         metavar="X",
         help="Memory that a file may ask for.  [default: 1, or 32 times its size]",
     ),
+    quiet_option,
 )
 
 
@@ -132,14 +141,12 @@ def read_table(path: str, layout: dict[str, Any], kind: str = "binary") -> Any:
     return table.T if transpose else table
 
 
-def read_to_learn(
-    path: str, layout: dict[str, Any], kind: str = "binary", *, quiet: bool = False
-) -> Any:
+def read_to_learn(path: str, layout: dict[str, Any], kind: str = "binary") -> Any:
     """Read a table that a model will be fitted to, and say what was understood of it."""
     from falsezero.data.show import summary
 
     table = read_table(path, layout, kind)
-    if not quiet:
+    if not is_quiet():
         say(f"Read {path}: {summary(table, labels=True)}.")
     return table
 

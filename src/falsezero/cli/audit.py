@@ -118,7 +118,7 @@ def command(
         **stated(known),
         false_alarms=false_alarms,
         random_state=seed,
-        verbose=int(is_watched(False)),
+        verbose=int(is_watched()),
     )
     found = calibrated(found, known["revisits"], layout)
     with working("looking at every zero"):

@@ -55,14 +55,14 @@ def command(
     import falsezero as fz
 
     target = Target(output, force, as_json)
-    seed, jobs, checkpoint, quiet = (rest.pop(n) for n in ("seed", "jobs", "checkpoint", "quiet"))
+    seed, jobs, checkpoint = (rest.pop(n) for n in ("seed", "jobs", "checkpoint"))
     settings = {key: rest.pop(key) for key in ("restarts", "max_iter", "tol")}
     candidates = {
         spec: _candidate(spec, n_components, seed=seed, **settings) for spec in models or DEFAULT
     }
     kinds = {model.capabilities.table for model in candidates.values()}
     kind = "binary" if "binary" in kinds else kinds.pop()
-    cells = read_to_learn(table, rest, kind, quiet=quiet)
+    cells = read_to_learn(table, rest, kind)
     with resumable(checkpoint):
         found = fz.compare(
             candidates,
@@ -72,7 +72,7 @@ def command(
             n_jobs=jobs,
             random_state=seed,
             checkpoint=checkpoint,
-            verbose=int(is_watched(quiet)),
+            verbose=int(is_watched()),
         )
         target.write_findings(found.table)
     message = f"Best by {criterion}: {found.best}"

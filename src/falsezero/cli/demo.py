@@ -68,7 +68,7 @@ def _find() -> _Findings:
         n_init=3,
         tol=1e-6,
         random_state=SEED,
-        verbose=int(is_watched(False)),
+        verbose=int(is_watched()),
     ).fit(spoilt)
     return _Findings(
         digit=digits.target,

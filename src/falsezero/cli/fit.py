@@ -30,7 +30,7 @@ from falsezero.cli._table import (
 )
 
 NOT_CONVERGED = 3
-SETTINGS = ("restarts", "seed", "max_iter", "tol", "jobs", "checkpoint", "quiet", "more")
+SETTINGS = ("restarts", "seed", "max_iter", "tol", "jobs", "checkpoint", "more")
 
 
 @click.command(cls=ListsFormats)
@@ -85,7 +85,7 @@ def command(
     if is_pattern(table):
         cells = shards_of(table, rest)
     else:
-        cells = read_to_learn(table, rest, model.capabilities.table, quiet=settings["quiet"])
+        cells = read_to_learn(table, rest, model.capabilities.table)
     warn_of_too_many(model.get_params().get("n_components"), cells)
     with resumable(settings["checkpoint"]), on_cluster(cluster):
         model.fit(cells)

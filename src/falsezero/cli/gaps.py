@@ -74,7 +74,7 @@ def command(
             keep=weights,
             n=n,
             min_expected=min_expected,
-            verbose=int(is_watched(False)),
+            verbose=int(is_watched()),
         )
     if not found:
         say(_nothing(ones, min_expected))

@@ -107,6 +107,6 @@ def command(
         groups=groups,
         random_state=seed,
         n_jobs=jobs,
-        verbose=int(is_watched(False)),
+        verbose=int(is_watched()),
     )
     say(f"Wrote {page}; open it in a browser.")

@@ -107,10 +107,10 @@ def command(
     import falsezero as fz
 
     target = None if output is None else new_file(output, force)
-    seed, jobs, checkpoint, quiet = (rest.pop(n) for n in ("seed", "jobs", "checkpoint", "quiet"))
+    seed, jobs, checkpoint = (rest.pop(n) for n in ("seed", "jobs", "checkpoint"))
     fitting = {key: rest.pop(key) for key in ("restarts", "max_iter", "tol", "more")}
     model = build_model(name, seed=seed, quiet=True, **fitting)
-    cells = read_to_learn(table, rest, model.capabilities.table, quiet=quiet)
+    cells = read_to_learn(table, rest, model.capabilities.table)
     with resumable(checkpoint):
         choice = fz.select(
             model,
@@ -121,7 +121,7 @@ def command(
             n_jobs=jobs,
             random_state=seed,
             checkpoint=checkpoint,
-            verbose=int(is_watched(quiet)),
+            verbose=int(is_watched()),
         )
         Target(None, force, as_json).write_findings(choice.table)
         say(f"Best: {_in_words(choice.best)} by {criterion}.{_about_one(choice.best)}")

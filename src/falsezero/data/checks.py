@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from falsezero.data.errors import DataError, quote, suggest
 from falsezero.data.labels import as_labels
 from falsezero.data.levels import levels_of
+from falsezero.data.roles import is_total
 from falsezero.data.table import Table, canonical, cell_of
 from falsezero.data.values import binarized, is_unfit
 
@@ -91,12 +92,23 @@ kind='count' to keep counts.
 
 
 def _warn_of_measurements(matrix: Any, threshold: float, raw: Raw, names: NDArray[Any]) -> None:
-    """Say that a column would be ones only because it measures something: a height, a total."""
+    """Warn of columns that are no part of the table: totals, and measurements such as a height.
+
+    A total is known by its name; a measurement hardly ever holds the same number twice.
+    """
     n_rows = matrix.shape[0]
     if n_rows < _ENOUGH or raw.place is None:
         return
     by_column = matrix.tocsc()
     filled = np.diff(by_column.indptr) == n_rows
+    totals = [t for t, name in enumerate(names.tolist()) if is_total(str(name))]
+    filled[totals] = False
+    for name in (quote(names[t].item()) for t in totals):
+        warnings.warn(
+            f"{raw.source}, column {name} is called like a sum of others; pass drop={name} if it "
+            "is one.",
+            stacklevel=3,
+        )
     for t in np.flatnonzero(filled):
         values = by_column.data[by_column.indptr[t] : by_column.indptr[t + 1]]
         are_ids = t == 0 and np.all(values == np.floor(values))

@@ -80,6 +80,8 @@ def suggest(wanted: object, known: Iterable[object], what: str = "known names") 
 
     >>> suggest("sit", ["site", "genus"])
     "did you mean 'site'?"
+    >>> suggest("sit", ["SITE", "GENUS"])
+    "did you mean 'SITE'?"
     >>> suggest("x", ["site", "genus"])
     "known names: 'site', 'genus'"
     """
@@ -88,11 +90,12 @@ def suggest(wanted: object, known: Iterable[object], what: str = "known names") 
         return "there are none."
     # Comparing texts takes time with the square of their length.
     short = [name for name in names[:_MANY] if len(name) <= _LONG]
-    close = difflib.get_close_matches(str(wanted)[:_LONG], short, n=3, cutoff=0.6)
+    text = str(wanted)[:_LONG]
+    close = difflib.get_close_matches(text, short, n=3, cutoff=0.6)
     if not close:
-        lowered = {name.lower(): name for name in names}
-        match = lowered.get(str(wanted).lower())
-        close = [match] if match is not None else []
+        lowered = {name.lower(): name for name in short}
+        found = difflib.get_close_matches(text.lower(), lowered, n=3, cutoff=0.6)
+        close = [lowered[name] for name in found]
     if close:
         return f"did you mean {' or '.join(map(quote, close))}?"
     shown = ", ".join(map(quote, names[:6])) + (", ..." if len(names) > 6 else "")
