@@ -6,13 +6,11 @@ analysis; the model MB that Bingham et al. (2009) and Kabán and Bingham (2008) 
 
 from __future__ import annotations
 
-from numbers import Real
 from typing import Any
 
 import numpy as np
 
 from falsezero.base.capabilities import Capabilities
-from falsezero.base.estimator import Interval, OptimisedModel
 from falsezero.data.blocks import Block, Blocks
 from falsezero.inference import tree
 from falsezero.inference.contract import Point
@@ -162,10 +160,6 @@ class BernoulliMixture(MixtureModel):
         sparse=True,
         distributed=True,
     )
-    _parameter_constraints = {
-        **OptimisedModel._parameter_constraints,
-        "prior": [Interval(Real, 0, None, closed="left")],
-    }
 
     def __init__(
         self,

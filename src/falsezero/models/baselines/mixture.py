@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,7 +11,7 @@ from sklearn.utils import ClassifierTags
 from sklearn.utils.validation import check_is_fitted
 
 from falsezero.base.criteria import InformationCriteria, sparse_block_rows
-from falsezero.base.estimator import OptimisedModel, spawn_seeds
+from falsezero.base.estimator import Interval, OptimisedModel, spawn_seeds
 from falsezero.data.blocks import Block, Blocks
 from falsezero.data.numbers import checked_count
 from falsezero.inference.contract import Fit, Point
@@ -105,6 +106,11 @@ def by_bayes(log_joint: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 class MixtureModel(InformationCriteria, OptimisedModel):
     """Estimator of a mixture: everything but the distribution of a row within a component."""
+
+    _parameter_constraints = {
+        **OptimisedModel._parameter_constraints,
+        "prior": [Interval(Real, 0, None, closed="left")],
+    }
 
     @abstractmethod
     def _steps(self, blocks: Blocks) -> MixtureSteps:

@@ -195,9 +195,8 @@ class PLSA(CompletesRows, InformationCriteria, OptimisedModel):
         sparse=True,
         distributed=True,
     )
-    _parameter_constraints = {
-        **{k: v for k, v in OptimisedModel._parameter_constraints.items() if k != "binarize"},
-    }
+    _parameter_constraints = {**OptimisedModel._parameter_constraints}
+    del _parameter_constraints["binarize"]
 
     def __init__(
         self,

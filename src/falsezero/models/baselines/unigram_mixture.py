@@ -6,14 +6,12 @@ documents using EM", Machine Learning 39 (2000); the baseline of Šingliar and H
 
 from __future__ import annotations
 
-from numbers import Real
 from typing import Any
 
 import numpy as np
 
 from falsezero.base.bags import CompletesRows, log_orders
 from falsezero.base.capabilities import Capabilities
-from falsezero.base.estimator import Interval, OptimisedModel
 from falsezero.data.blocks import Block, Blocks
 from falsezero.data.table import Table
 from falsezero.data.validate import check_room
@@ -158,10 +156,8 @@ class UnigramMixture(CompletesRows, MixtureModel):
         sparse=True,
         distributed=True,
     )
-    _parameter_constraints = {
-        **{k: v for k, v in OptimisedModel._parameter_constraints.items() if k != "binarize"},
-        "prior": [Interval(Real, 0, None, closed="left")],
-    }
+    _parameter_constraints = {**MixtureModel._parameter_constraints}
+    del _parameter_constraints["binarize"]
 
     def __init__(
         self,
