@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from sklearn.base import BaseEstimator
+from tools.lowest_versions import lowest_versions
 
 import falsezero
 from falsezero.base import _sklearn
@@ -61,6 +62,15 @@ def test_every_dependency_has_a_lower_bound() -> None:
     groups = [project["dependencies"], *project["optional-dependencies"].values()]
     lines = {line for group in groups for line in group if not line.startswith("falsezero[")}
     assert [line for line in lines if not re.search(r">=\d", line)] == []
+
+
+def test_oldest_versions_are_those_of_the_development_environment() -> None:
+    lowest = lowest_versions()
+    project = tomllib.loads(PYPROJECT.read_text(encoding="utf-8"))["project"]
+    lines = [*project["dependencies"], *project["optional-dependencies"]["arrow"]]
+    assert {re.sub(r">=.*", "", line) for line in lines} <= lowest.keys()
+    assert f"scipy>={lowest['scipy']}" in project["dependencies"]
+    assert not {"falsezero", "ruff", "zarr", "sphinx"} & lowest.keys()
 
 
 def test_private_names_of_scikit_learn_are_in_one_file() -> None:

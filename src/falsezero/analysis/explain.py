@@ -31,7 +31,7 @@ def explain(
     n: int = 3,
     min_posterior: float = 0.01,
 ) -> Tidy:
-    """Every cell's posterior over causes (Bingham et al., eq. 4), the strongest first.
+    """Every cell's posterior over causes, the strongest first (equation 4 of Bingham et al.).
 
     Parameters
     ----------

@@ -165,9 +165,10 @@ def _by_strongest(shares: np.ndarray, components: np.ndarray) -> np.ndarray:
 
 
 def ternary_coordinates(weights: Any) -> np.ndarray:
-    """Points in a triangle with unit sides for weights on three components (Fig. 18).
+    """Points in a triangle with unit sides for weights on three components.
 
-    Component 0 is the corner (0, 0), component 1 the corner (1, 0), component 2 the top.
+    Component 0 is the corner (0, 0), component 1 the corner (1, 0), component 2 the top (Fig. 18 of
+    Kabán and Bingham).
 
     >>> ternary_coordinates([[1, 0, 0], [0, 1, 0], [0, 0, 1], [1, 1, 0]]).round(3)
     array([[0.   , 0.   ],

@@ -6,9 +6,10 @@ import re
 from typing import Any
 
 from falsezero.analysis.selection import edge_warning
+from falsezero.data.rounding import percent
 from falsezero.report.study import Study
 
-__all__ = ["count", "distrust", "make_up", "numbers", "percent"]
+__all__ = ["count", "distrust", "make_up", "numbers"]
 
 
 def count(n: int, one: str, more: str | None = None) -> str:
@@ -18,17 +19,6 @@ def count(n: int, one: str, more: str | None = None) -> str:
     ('1 zero', '4,925 zeros')
     """
     return f"{n:,} {one if n == 1 else more or one + 's'}"
-
-
-def percent(x: float) -> str:
-    """A share in words, never rounded to 0 % or 100 %.
-
-    >>> percent(0.004), percent(0.5), percent(0.999)
-    ('under 1 %', '50 %', 'over 99 %')
-    """
-    if 0 < x < 0.01:
-        return "under 1 %"
-    return "over 99 %" if 0.99 < x < 1 else f"{x:.0%}".replace("%", " %")
 
 
 def numbers(components: Any) -> str:
