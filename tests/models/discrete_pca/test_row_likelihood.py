@@ -262,3 +262,47 @@ def test_the_harmonic_mean_of_likelihoods(monkeypatch):
     harmonic = -np.log(np.mean(np.exp([9.0, 7.0, 8.5])))
     assert found == pytest.approx(rest + harmonic)
     assert asked == {"warmup": 3, "draws": 3}
+
+
+def test_estimates_from_draws_of_weights(monkeypatch):
+    """The harmonic mean for rows, the mean for what if, over the same draws."""
+    model, values = fitted("gamma-poisson", theta_of("gamma-poisson")), sparse.csr_array(COUNTS)
+    draws = np.random.default_rng(0).uniform(0.3, 2, (6, 2, 2))
+    asked = []
+
+    def row_draws(model, values, n_draws, rng):
+        asked.append((values.toarray().tolist(), n_draws))
+        return iter(draws)
+
+    monkeypatch.setattr(evidence, "_row_draws", row_draws)
+    p = np.exp([row_likelihood.log_given(model._known, values, w) for w in draws])
+    found = evidence.row_log_likelihood(model, COUNTS, "harmonic", n_draws=6)
+    np.testing.assert_allclose(found, -np.log((1 / p).mean(axis=0)))
+    more = COUNTS[::-1]
+    further = sparse.csr_array(more)
+    p = np.exp([row_likelihood.log_given(model._known, further, w) for w in draws])
+    found = evidence.log_what_if(model, COUNTS, more, n_draws=6)
+    np.testing.assert_allclose(found, np.log(p.mean(axis=0)))
+    assert asked == [(COUNTS.tolist(), 6)] * 2
+    with pytest.raises(ValueError, match="needs the rows and columns"):
+        evidence.log_what_if(model, COUNTS, more[:1])
+    with pytest.raises(ValueError, match="is unknown"):
+        evidence.row_log_likelihood(model, COUNTS, "guess")
+    with pytest.raises(ValueError, match="dirichlet-multinomial"):
+        evidence.row_log_likelihood(model, COUNTS, "left_to_right")
+
+
+def test_draws_of_weights_come_after_a_warm_up(monkeypatch):
+    model, turns = fitted("dirichlet", theta_of("dirichlet")), []
+    step = evidence.DirectGibbsSteps.local_step
+
+    def local_step(self, block, rows, state, rng):
+        turns.append(state.theta)
+        return step(self, block, rows, state, rng)
+
+    monkeypatch.setattr(evidence.DirectGibbsSteps, "local_step", local_step)
+    values = sparse.csr_array(COUNTS)
+    found = list(evidence._row_draws(model, values, 4, np.random.default_rng(0), warmup=3))
+    assert (len(found), len(turns)) == (4, 7)
+    np.testing.assert_allclose(turns[0], model.components_.T)
+    np.testing.assert_allclose(np.sum(found, axis=2), 1)

@@ -10,7 +10,7 @@ from falsezero.data.blocks import Blocks
 from falsezero.inference.contract import Point
 from falsezero.models.noisy_or import start
 from falsezero.models.noisy_or.start import is_needed, missed
-from falsezero.models.noisy_or.steps import Sources
+from falsezero.models.noisy_or.steps import Sources, TruncatedSteps
 
 
 def blocks_of(table, rows=None):
@@ -84,6 +84,50 @@ def test_seeds_are_short_rows_far_from_each_other():
         np.testing.assert_array_equal(chosen.sum(axis=0), 1)
     ones = sparse.csr_array(np.eye(3))
     assert start._far_apart(ones, 3, np.random.default_rng(0)).sum(axis=1).tolist() == [1, 1, 1]
+
+
+@pytest.mark.parametrize("n_sources", [1, 5])
+def test_each_seed_is_the_row_furthest_from_those_before(n_sources):
+    """The same draws, by dense cosines."""
+    table = (np.random.default_rng(0).random((40, 9)) < 0.3).astype(float)
+    found = start._far_apart(sparse.csr_array(table), n_sources, np.random.default_rng(2))
+    rng, ones = np.random.default_rng(2), table.sum(axis=1)
+    middle = np.median(ones[ones >= 2])
+    few = [n for n in range(40) if 2 <= ones[n] <= middle]
+    pool = table[rng.permutation(few)]
+    nearest, chosen = np.full(len(pool), -1.0), [0]
+    for _ in range(n_sources - 1):
+        last = pool[chosen[-1]]
+        for i, row in enumerate(pool):
+            cosine = row @ last / np.sqrt(row.sum() * last.sum())
+            nearest[i] = max(nearest[i], cosine)
+        chosen.append(np.argmin(nearest + 1e-6 * rng.random(len(pool))))
+    np.testing.assert_array_equal(found, pool[chosen])
+
+
+def test_rows_without_ones_are_seeds_where_there_is_nothing_else():
+    nothing = sparse.csr_array(np.zeros((5, 3)))
+    np.testing.assert_array_equal(start._far_apart(nothing, 2, np.random.default_rng(0)), 0)
+
+
+def test_seeds_have_their_loadings_and_the_rest_a_trace():
+    table = np.array([[1.0, 1, 0, 0], [0, 0, 1, 1], [1, 1, 1, 1]] * 2)
+    found = start._seeded(blocks_of(table), 2, np.random.default_rng(0))
+    rng = np.random.default_rng(0)
+    rows = start._far_apart(sparse.csr_array(table), 2, rng)
+    loadings = np.where(rows > 0, 0.6, 0.05 * 4.5 / 7) + 0.02 * rng.random((2, 4))
+    np.testing.assert_allclose(1 - np.exp(-found.theta), loadings)
+    np.testing.assert_allclose(1 - np.exp(-found.leak), 0.5 * 4.5 / 7)
+
+
+def test_so_many_steps_are_taken():
+    blocks = blocks_of((np.random.default_rng(0).random((20, 4)) < 0.4).astype(float))
+    steps = TruncatedSteps(2, blocks)
+    state = steps.boxed(start._seeded(blocks, 2, np.random.default_rng(0)))
+    for count in (1, 3):
+        run = start._advance(steps, blocks, state._replace(hold=9), count)
+        assert run.point.state.hold == 9 - count
+        assert run.point.local[0].turn == count
 
 
 def test_at_most_so_many_rows_are_candidates(monkeypatch):
