@@ -57,9 +57,14 @@ def test_occupied_cells_have_their_intervals(fitted, by, axis):
         assert "detection" not in table.columns
 
 
-def test_what_is_left_of_the_information(fitted):
+@pytest.mark.parametrize("false_alarms", [False, True])
+def test_what_is_left_of_the_information(false_alarms, fitted):
     """Louis's formula, column by column, no eigenvalue below a tenth of the complete one."""
     model, looks = fitted
+    if false_alarms:
+        values = (np.random.default_rng(1).random((40, 2, 5)) < 0.3).astype(float)
+        looks = fz.Looks(values)
+        model = fz.RepeatedLooks(2, false_alarms=True, random_state=0).fit(looks)
     ones, tries = looks.counts
     blocks = model._blocks(looks, reset=False)
     local = model._settled(blocks)

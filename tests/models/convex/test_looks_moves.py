@@ -184,6 +184,13 @@ def test_each_effect_is_drawn_around_its_optimum_given_the_others(learns_spread,
         assert new.spread == 0.7
 
 
+def test_a_drawn_spread_has_a_floor():
+    rates = LookRates((2, 2, 2), PRIOR, spread=0.7)
+    *_, vector = quadratic_sums(rates)
+    _, effects = some_effects(spread=0.0)
+    assert looks_gibbs.draw_effects(rates, vector, effects, Scripted())[1].spread == 1e-3
+
+
 def test_noise_of_the_drawn_effects_is_that_of_their_precision():
     rates = LookRates((2, 2, 2), PRIOR, spread=None)
     _, _, slope, vector = quadratic_sums(rates)

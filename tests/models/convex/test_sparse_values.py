@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 from tests.models.convex.test_steps_values import GAMMA, SHAPES, blocks_of, some_point
+from tests.reference.convex import posterior
 
 import falsezero as fz
 from falsezero.data.blocks import Blocks
@@ -241,6 +242,21 @@ def test_rows_are_renewed_where_something_was_observed():
     np.testing.assert_allclose(
         renewed_rows(single, w[:1], np.array([[1.0, 0.0]])), [[1, 0]], atol=1e-6
     )
+
+
+def test_causes_of_cells_are_bayes_rule():
+    rng = np.random.default_rng(0)
+    table = (rng.random((5, 4)) < 0.5).astype(float)
+    table[2, 1] = np.nan
+    model = fz.AspectBernoulli(3)
+    model.components_, w = rng.uniform(0.1, 0.9, (3, 4)), rng.dirichlet(np.ones(3), size=5)
+    [block] = Blocks.cut(table)
+    expected = posterior(table, w, model.components_)
+    expected[np.isnan(table)] = np.nan
+    np.testing.assert_allclose(model.cell_causes(block, w), expected.transpose(2, 0, 1))
+    [some] = Blocks.cut(table[:, [3, 1]])
+    found = model.cell_posterior(some, w, np.array([3, 1]))
+    np.testing.assert_allclose(found, expected[:, [3, 1]].transpose(2, 0, 1))
 
 
 def test_which_container_a_table_is_kept_in(monkeypatch):

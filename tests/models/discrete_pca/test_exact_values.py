@@ -147,6 +147,12 @@ def test_tokens_of_three_components_given_their_sum():
     for c, expected in zip(every, share / share.sum(), strict=True):
         found = (drawn == c).all(axis=1).mean()
         assert found == pytest.approx(expected, abs=4.5 * np.sqrt(expected / 6000))
+    # Where no share of a length can be told from nothing, all tokens are the first component's.
+    rare = TokenPrior(Hyper(np.ones(2), np.full(2, 1e200)), 3)
+    assert rare.draw(np.array([3]), np.random.default_rng(0)).tolist() == [[3, 0]]
+    single = Hyper(np.array([0.7]), np.array([0.4]))
+    assert has_one_rate(single)
+    np.testing.assert_allclose(log_length(single, [2.0]), p[0].logpmf(2))
     assert prior.draw(np.array([0, 9]), np.random.default_rng(0)).sum(axis=1).tolist() == [0, 9]
 
 

@@ -139,7 +139,7 @@ def gamma_shape(mean: np.ndarray, mean_log: np.ndarray) -> np.ndarray:
     array([3.])
     """
     gap = np.maximum(np.log(mean) - mean_log, 1e-9)
-    shape = (3 - gap + np.sqrt((gap - 3) ** 2 + 24 * gap)) / (12 * gap)
+    shape = 0.5 / gap
     for _ in range(6):
         slope = shape**2 * (1 / shape - polygamma(1, shape))
         inverse = 1 / shape + (np.log(shape) - psi(shape) - gap) / slope
