@@ -115,8 +115,9 @@ def test_prior_shares_of_rows_add_up_to_their_number(has_variables):
 def test_a_fit_by_draws_keeps_the_rates_of_every_draw(detection):
     looks = fz.as_looks(dressed().to_numpy())
     model = fz.RepeatedLooks(
-        2, inference="gibbs", n_draws=3, n_init=2, detection=detection, random_state=0, tol=1e-2
-    ).fit(looks)
+        2, inference="gibbs", n_draws=3, n_init=2, detection=detection, heterogeneity="learn",
+        random_state=0, tol=1e-2,
+    ).fit(looks)  # fmt: skip
     seed = spawn_seeds(0, 3)[-1]
     assert model.draw_seed_ == int(seed.generate_state(1)[0])
     assert model.detection_draws_.shape == (3, 3)
@@ -134,6 +135,7 @@ def test_a_fit_by_draws_keeps_the_rates_of_every_draw(detection):
         np.testing.assert_allclose(model.detection_draws_[number], expected)
         spreads.append(float(drawn.seen.spread))
     assert model.heterogeneity_ == pytest.approx(np.mean(spreads))
+    assert len(set(spreads)) == 3, "the spread between cells is drawn too"
 
 
 @pytest.mark.parametrize(("by", "axis"), [("columns", 0), ("rows", 1)])

@@ -1,5 +1,6 @@
 """How a DiscretePCA puts its parts together: steps, chains, and learning from batches."""
 
+import warnings
 from types import SimpleNamespace
 
 import numpy as np
@@ -12,6 +13,7 @@ from falsezero.models.discrete_pca.discrete_pca import DiscretePCA
 from falsezero.models.discrete_pca.family import Hyper
 from falsezero.models.discrete_pca.gibbs import DirectGibbsSteps, RowCollapsedSteps
 from falsezero.models.discrete_pca.mean_field import EMSteps, MeanFieldSteps
+from falsezero.models.discrete_pca.settings import warn_of_no_effect
 
 
 def steps_of(**options):
@@ -150,3 +152,31 @@ def test_components_come_by_their_weight():
     np.testing.assert_allclose(model.components_, (shape / shape.sum(axis=0)).T, rtol=1e-6)
     theta = DiscretePCA.from_components([[2.0, 2.0, 0.0], [0.0, 1.0, 3.0]]).components_
     np.testing.assert_allclose(theta, [[0.5, 0.5, 0], [0, 0.25, 0.75]], atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"inference": "em"}, []),
+        ({"inference": "mean_field", "max_iter": 7}, []),
+        ({"inference": "mean_field", "thin": 7}, ["thin has no effect"]),
+        ({"inference": "gibbs", "thin": 7}, []),
+        ({"inference": "gibbs", "max_iter": 7}, ["max_iter has no effect"]),
+        ({"inference": "gibbs", "n_shards": 1, "n_jobs": 2}, []),
+        ({"inference": "collapsed_gibbs", "tol": 0.5}, ["tol has no effect"]),
+        ({"inference": "collapsed_gibbs", "n_shards": 1, "n_jobs": 2}, ["n_jobs=2 has no effect"]),
+        ({"inference": "collapsed_gibbs", "n_shards": 1}, []),
+        ({"inference": "collapsed_gibbs", "n_shards": 2, "n_jobs": 2}, []),
+        (
+            {"inference": "collapsed_gibbs", "collapse": "weights", "n_shards": 1, "n_jobs": 2},
+            [],
+        ),
+    ],
+)
+def test_settings_without_effect_are_told(options, words):
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        warn_of_no_effect(DiscretePCA(2, **options))
+    assert len(told) == len(words)
+    for warning, start in zip(told, words, strict=True):
+        assert str(warning.message).startswith(start)
