@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from scipy import sparse
-from scipy.optimize import minimize
+from scipy.optimize import approx_fprime, minimize
 from scipy.special import digamma, gammaln
 
 from falsezero.data import blocks as data_blocks
@@ -11,7 +11,7 @@ from falsezero.data.blocks import Blocks
 from falsezero.models.convex import rows as rows_of
 from falsezero.models.convex.family import RowWeights
 from falsezero.models.convex.rows import settled_sparse_weights, settled_weights
-from falsezero.models.convex.sparse import SparseSteps
+from falsezero.models.convex.sparse import SparseRows, SparseSteps
 from falsezero.models.convex.variational import RowCounts, VariationalBayes
 
 N = 70
@@ -116,3 +116,52 @@ def test_counts_settle_row_by_row():
         best = minimize(less, np.zeros(3), tol=1e-12)
         np.testing.assert_allclose(found[n], np.exp(best.x), rtol=2e-3)
         assert less(np.log(found[n])) <= best.fun + 1e-7
+
+
+def terms(row, w, ones, zeros, share):
+    """Value, gradient and minus the Hessian (upper triangle) of a row's log likelihood."""
+    factors = np.where(row == 1, ones, zeros)[:, ~np.isnan(row)]
+    p = w @ factors
+    curve = (factors / p**2) @ factors.T + np.diag(share / w**2)
+    gradient = (factors / p).sum(axis=1) + share / w
+    return np.log(p).sum() + share * np.log(w).sum(), gradient, curve[np.triu_indices(3)]
+
+
+@pytest.mark.parametrize("share", [0.0, 0.6])
+def test_the_surface_of_a_row_and_its_derivatives(share):
+    table, ones, zeros = many_rows()
+    [block] = Blocks.cut(table, block_rows=N)
+    w = np.random.default_rng(3).dirichlet(np.ones(3), size=4)
+    rows = np.array([2, 5, 9, 11])
+    tile = next(iter(block.tiles()))
+    surface = rows_of._ExactSurface(tile.codes, ones, zeros, share)
+    expected = [terms(table[n], own, ones, zeros, share) for n, own in zip(rows, w, strict=True)]
+    for found, part in zip(surface(rows, w), zip(*expected, strict=True), strict=True):
+        np.testing.assert_allclose(found, np.stack(part), rtol=1e-10)
+
+
+@pytest.mark.parametrize("share", [0.0, 0.6])
+@pytest.mark.parametrize("first", [0, 3])
+def test_the_sparse_surface_of_a_row_and_its_derivatives(share, first):
+    """Plain zeros add -p - p^2/2, listed cells what they are."""
+    table, ones, _ = many_rows()
+    others = np.random.default_rng(1).uniform(0.02, 0.4, (3, 4))
+    [block] = Blocks.cut(sparse.csr_array(table), block_rows=N)
+    rng = np.random.default_rng(3)
+    w, rows = rng.dirichlet(np.ones(3), size=4), np.array([2, 5, 9, 11])
+    hot = (table == 0) & (rng.random(table.shape) < 0.5)
+    start = np.concatenate([[0], np.cumsum(hot.sum(axis=1))])
+    local = SparseRows(None, start, np.nonzero(hot)[1].astype(np.int32), 1)
+    columns = np.ascontiguousarray(ones.T), np.ascontiguousarray(others.T)
+    surface = rows_of._SparseSurface(block, local, columns, others, share)
+    value, gradient, packed = surface.from_row(first, rows - first, w)
+    for i, n in enumerate(rows):
+
+        def total(x, n=n):
+            return surrogate(table[n], x, ones, others, hot[n]) + share * np.log(x).sum()
+
+        assert value[i] == pytest.approx(total(w[i]))
+        slope = approx_fprime(w[i], total, 1e-7)
+        np.testing.assert_allclose(gradient[i], slope, rtol=1e-4, atol=1e-4)
+        curve = -approx_fprime(w[i], lambda x, i=i: surface(rows[i : i + 1], x[None])[1][0], 1e-6)
+        np.testing.assert_allclose(packed[i], curve[np.triu_indices(3)], rtol=1e-3, atol=1e-3)

@@ -10,9 +10,10 @@ from tests.reference.noisy_or import em_step
 
 import falsezero as fz
 from falsezero.data.blocks import Blocks
-from falsezero.inference.contract import Point
+from falsezero.inference.contract import Fit, Point
 from falsezero.models.noisy_or import noisy_or
 from falsezero.models.noisy_or.noisy_or import NoisyOr
+from falsezero.models.noisy_or.start import is_needed
 from falsezero.models.noisy_or.steps import FactorisedSteps, RowShares, Sources, TruncatedSteps
 
 TABLE = np.array([[1.0, 0, 1], [0, 0, np.nan], [1, 1, 1], [0, np.nan, 0], [1, 1, 0]])
@@ -242,3 +243,40 @@ def test_a_model_whose_parts_do_not_fit_is_not_whole(model):
     assert not model._is_whole()
     model.leak_, model.priors_ = leak, model.priors_[1:]
     assert not model._is_whole()
+
+
+def test_a_fit_is_adopted_in_the_order_of_its_priors():
+    X = (np.random.default_rng(0).random((30, 3)) < 0.4).astype(float)
+    model = NoisyOr(2)
+    blocks = model._blocks(X, reset=True)
+    state = some_state()
+    posterior = np.random.default_rng(1).random((30, 2))
+    fit = Fit(state, [SimpleNamespace(posterior=posterior)], -12.5, [], True, 3)
+    model._adopt(fit, blocks)
+    np.testing.assert_allclose(model.components_, 1 - np.exp(-state.theta[::-1]))
+    np.testing.assert_allclose(model.leak_, 1 - np.exp(-state.leak))
+    np.testing.assert_allclose(model.priors_, expit([0.3, -0.5]))
+    np.testing.assert_array_equal(model.row_weights_, posterior[:, ::-1])
+    assert (model.bound_, model.n_rows_) == (-12.5, 30)
+    expected = is_needed(posterior[:, ::-1], model.components_, 30)
+    np.testing.assert_array_equal(model.active_, expected)
+    again = model._state()
+    np.testing.assert_allclose(again.theta, state.theta[::-1])
+    np.testing.assert_allclose(again.leak, state.leak)
+    np.testing.assert_allclose(again.odds, [0.3, -0.5])
+    assert again.hold == 0
+    np.testing.assert_allclose(model._link_offset, state.leak)
+    model.leak_ = np.array([1.0, 0.5, 0.0])
+    np.testing.assert_allclose(model._link_offset, [-np.log(2**-53), np.log(2), 0])
+
+
+@pytest.mark.parametrize("start", ["search", "random"])
+def test_settings_choose_the_steps(start):
+    blocks = blocks_of()
+    steps = NoisyOr(2, n_states=5, start=start)._steps(blocks)
+    assert type(steps) is TruncatedSteps
+    assert (steps.n_states, steps.n_components) == (5, 2)
+    steps = NoisyOr(2, inference="factorised", start=start)._steps(blocks)
+    assert type(steps) is FactorisedSteps
+    assert (steps.search is not None) is (start == "search")
+    assert steps.start is noisy_or._STARTS[start]
