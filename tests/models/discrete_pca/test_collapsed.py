@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from scipy import stats
+from scipy import sparse, stats
 from scipy.special import gammaln, psi
 from tests.models.discrete_pca.common import (
     ALPHA,
@@ -112,6 +112,18 @@ def test_a_draw_says_what_is_expected_given_its_components(name):
     twice = steps.add_components(point.state, theta.astype(np.float32))
     np.testing.assert_allclose(twice, 2 * theta, rtol=1e-6)
     assert steps.project(None, point) is point
+
+
+def test_tokens_begin_in_components_like_their_words():
+    """p(k | w) is in proportion to (n_kw + eta) / (n_k + eta W), for n the seeds."""
+    steps = steps_of(CollapsedSteps, "dirichlet", counts=np.full((1, 4), 3000.0))
+    seeds = np.array([[5.0, 0, 1, 2], [1, 30, 3, 0]])
+    state, _ = steps.seeded(sparse.csr_array(seeds), np.random.default_rng(0))
+    share = (seeds + ETA) / (seeds.sum(axis=1, keepdims=True) + 4 * ETA)
+    share = (share / share.sum(axis=0)).T
+    error = np.sqrt(share * (1 - share) / 3000)
+    np.testing.assert_array_equal(state.words.sum(axis=1), 3000)
+    assert (np.abs(state.words / 3000 - share) < 4.5 * error).all()
 
 
 @pytest.mark.parametrize(("asked", "n_shards"), [(1, 1), (2, 2), (9, 2), (0, 1)])

@@ -25,6 +25,7 @@ from falsezero.inference.contract import Point
 from falsezero.models.discrete_pca import evidence, row_likelihood
 from falsezero.models.discrete_pca.collapsed import CollapsedSteps
 from falsezero.models.discrete_pca.discrete_pca import DiscretePCA
+from falsezero.models.discrete_pca.family import Hyper
 from falsezero.models.discrete_pca.lengths import log_length
 from falsezero.models.discrete_pca.rows import KnownTheta, expected_weights
 
@@ -77,8 +78,10 @@ def test_weights_given_the_likelihood_are_those_of_scipy():
 def test_proposals_are_wider_than_mean_field(name):
     model = fitted(name, theta_of(name))
     family, theta = model.family_, theta_of(name)
-    shape, rate = row_likelihood._proposals(model._known, sparse.csr_array(COUNTS))
-    for i, row in enumerate(COUNTS):
+    counts = np.tile(COUNTS, (3, 1))
+    shape, rate = row_likelihood._proposals(model._known, sparse.csr_array(counts))
+    assert shape.shape == rate.shape == (6, 2)
+    for i, row in enumerate(counts):
         a = ALPHA + row.sum() / 2
         bags = row[~family.poisson].sum() if family.gamma else 0.0
         b = BETA + family.delta + bags / (ALPHA / BETA).sum()
@@ -195,28 +198,36 @@ class Still:
         return int(np.argmax(p))
 
 
-@pytest.mark.parametrize("name", ["dirichlet", "gamma-multinomial", "gamma, poisson block"])
+@EVERY
 @pytest.mark.parametrize("uniform", [0.01, 0.99])
-def test_annealing_begins_at_the_prior(name, uniform):
+@pytest.mark.parametrize("beta", [BETA, np.full(2, 0.5)], ids=["unequal", "equal"])
+def test_annealing_begins_at_the_prior(name, uniform, beta):
     """Components by the shares of the weights, u by their totals; Poisson tokens come first."""
-    steps = steps_of(CollapsedSteps, name)
-    family = steps.family
+    blocks, family = blocks_of(COUNTS), family_of(name)
+    steps = CollapsedSteps(family, blocks, Hyper(ALPHA, beta), ETA)
     rows = np.repeat([0, 1], COUNTS.sum(axis=1).astype(int))
     columns = np.concatenate([np.repeat(np.arange(4), row.astype(int)) for row in COUNTS])
-    lengths = family.lengths(blocks_of(COUNTS)[0].csr)
+    lengths = family.lengths(blocks[0].csr)
     is_poisson = family.poisson[columns]
     z, u = evidence._prior_draw(steps, Still(uniform), rows, is_poisson, lengths)
+    # Shares of gammas with one rate do not depend on how many tokens there are.
+    is_dealt = is_poisson & (name != "gamma-poisson" or beta is BETA)
     shape = np.tile(ALPHA, (2, 1))
-    np.add.at(shape, (rows[is_poisson], z[is_poisson]), 1)
-    scale = 1 / (BETA + family.delta) if family.gamma else np.ones(2)
+    np.add.at(shape, (rows[is_dealt], z[is_dealt]), 1)
+    scale = 1 / (beta + family.delta) if family.gamma else np.ones(2)
     weights = shape * scale
     share = weights[:, 0] / weights.sum(axis=1)
-    np.testing.assert_array_equal(z[~is_poisson], (uniform > share)[rows[~is_poisson]])
-    np.testing.assert_allclose(u, lengths / weights.sum(axis=1) if family.gamma else [0, 0])
+    np.testing.assert_array_equal(z[~is_dealt], (uniform > share)[rows[~is_dealt]])
+    is_general = name in ("gamma-multinomial", "gamma, poisson block")
+    np.testing.assert_allclose(u, lengths / weights.sum(axis=1) if is_general else [0, 0])
     again = evidence._drawn_totals(steps, np.ones((2, 2)), lengths, u, Still(0.5))
     rates = 1 / scale + u[:, None]
     np.testing.assert_allclose(evidence._row_scale(steps, u), 1 / rates)
     np.testing.assert_allclose(again, lengths / ((ALPHA + 1) / rates).sum(axis=1))
+    in_poisson = COUNTS[:, family.poisson].sum(axis=1)
+    length = (log_length(steps.hyper, in_poisson) + gammaln(in_poisson + 1)).sum()
+    found = evidence._log_lengths(steps, blocks[0].csr)
+    assert found == pytest.approx(length if family.poisson.any() else 0.0)
 
 
 def test_annealing_adds_up_the_gains_of_every_temper(monkeypatch):
@@ -301,8 +312,8 @@ def test_draws_of_weights_come_after_a_warm_up(monkeypatch):
         return step(self, block, rows, state, rng)
 
     monkeypatch.setattr(evidence.DirectGibbsSteps, "local_step", local_step)
-    values = sparse.csr_array(COUNTS)
+    values = sparse.csr_array(np.tile(COUNTS, (3, 1)))
     found = list(evidence._row_draws(model, values, 4, np.random.default_rng(0), warmup=3))
     assert (len(found), len(turns)) == (4, 7)
     np.testing.assert_allclose(turns[0], model.components_.T)
-    np.testing.assert_allclose(np.sum(found, axis=2), 1)
+    np.testing.assert_allclose(np.sum(found, axis=2), np.ones((4, 6)))
