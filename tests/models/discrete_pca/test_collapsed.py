@@ -15,12 +15,19 @@ from tests.models.discrete_pca.common import (
     blocks_of,
     counts_of,
     steps_of,
+    tiny,
 )
+from tests.reference import discrete_pca as reference
 
 from falsezero.inference.contract import Point
 from falsezero.models.discrete_pca.collapsed import CollapsedSteps, GroupCollapsedSteps, Trace
 from falsezero.models.discrete_pca.family import Hyper
-from falsezero.models.discrete_pca.gibbs import Drawn, RowCollapsedSteps, Statistics
+from falsezero.models.discrete_pca.gibbs import (
+    DirectGibbsSteps,
+    Drawn,
+    RowCollapsedSteps,
+    Statistics,
+)
 
 
 def a_point(name, **options):
@@ -112,6 +119,42 @@ def test_a_draw_says_what_is_expected_given_its_components(name):
     twice = steps.add_components(point.state, theta.astype(np.float32))
     np.testing.assert_allclose(twice, 2 * theta, rtol=1e-6)
     assert steps.project(None, point) is point
+
+
+@pytest.mark.parametrize("n_shards", [1, 2])
+@pytest.mark.parametrize("name", ["dirichlet", "dirichlet in groups", "gamma-poisson"])
+def test_sums_are_kept_through_a_sweep(name, n_shards):
+    """Whatever was drawn: tokens by word, by group, and the log joint that follows."""
+    steps, point, *_ = a_point(name, n_shards=n_shards)
+    state, model = point.state, tiny(name)
+    for seed in range(3):
+        local, trace = steps.local_step(
+            blocks_of(COUNTS)[0], point.local[0], state, np.random.default_rng(seed)
+        )
+        c, n = counts_of(steps, Point(state, [local]))
+        np.testing.assert_array_equal(c.sum(axis=1), COUNTS.sum(axis=1))
+        np.testing.assert_array_equal(n.sum(axis=1), COUNTS.sum(axis=0))
+        np.testing.assert_allclose(state.totals, steps.family.group_sums(n))
+        expected = reference.log_theta(model, n) + reference.log_constant(model, COUNTS)
+        bags = 0 if model.kind == "gamma" else 1
+        expected += sum(reference.log_row(model, row, bags) for row in c)
+        assert trace.log_joint == pytest.approx(expected, rel=1e-6)
+    prior = steps.prior(state.hyper)
+    np.testing.assert_allclose(prior.alpha, ALPHA, rtol=1e-6)
+    scale = 1 / (BETA + 1) if name == "gamma-poisson" else np.ones(2)
+    np.testing.assert_allclose(prior.scale, scale, rtol=1e-6)
+    np.testing.assert_allclose(prior.spread, ETA * steps.family.sizes, rtol=1e-6)
+    assert prior.eta == np.float32(ETA)
+
+
+def test_theta_begins_near_the_column_means():
+    steps, blocks = steps_of(DirectGibbsSteps, "dirichlet in groups"), blocks_of(COUNTS)
+    state, _ = steps.init(blocks, np.random.default_rng(0))
+    noise = np.random.default_rng(0).standard_gamma(10.0, (4, 2))
+    theta = noise * (COUNTS.sum(axis=0) + ETA)[:, None]
+    np.testing.assert_allclose(state.theta, steps.family.normalise(theta))
+    assert not state.counts.any()
+    assert state.sweep == 0
 
 
 def test_tokens_begin_in_components_like_their_words():

@@ -95,6 +95,22 @@ def test_proposals_are_wider_than_mean_field(name):
             np.testing.assert_allclose(rate[i], BETA + 0.7 * (b - BETA), rtol=1e-9)
 
 
+def test_a_row_is_the_mean_of_its_importance_weights(monkeypatch):
+    model, values = fitted("dirichlet", theta_of("dirichlet")), sparse.csr_array(COUNTS)
+    weights = {4.0: np.array([-3.0, -5.0, -4.0]), 3.0: np.array([-2.0, -2.5, -9.0])}
+
+    def of_row(known, columns, counts, proposal, n_draws, rng):
+        assert n_draws == 3
+        return weights[counts.sum()]
+
+    monkeypatch.setattr(row_likelihood, "_importance_weights", of_row)
+    found = row_likelihood.row_importance(model._known, values, 3)
+    expected = [np.log(np.exp(weights[n]).mean()) for n in (4.0, 3.0)]
+    np.testing.assert_allclose(
+        found, expected + row_likelihood.row_constants(model.family_, values)
+    )
+
+
 @EVERY
 def test_rows_settle_with_theta_as_it_is(name):
     """The bound rises, no words are counted, and strides keep three tenths of every shape."""
@@ -247,11 +263,16 @@ def test_annealing_adds_up_the_gains_of_every_temper(monkeypatch):
 
 
 def test_evidence_is_the_mean_over_chains(monkeypatch):
-    logs = iter([-20.0, -21.0, -19.5])
-    monkeypatch.setattr(evidence, "_anneal", lambda *_: next(logs))
+    logs, counts = iter([-20.0, -21.0, -19.5]), np.tile(COUNTS, (3, 1))
+
+    def anneal(steps, blocks, rng, n_steps):
+        assert len(blocks) == 1
+        return next(logs)
+
+    monkeypatch.setattr(evidence, "_anneal", anneal)
     model = DiscretePCA(2, alpha=ALPHA, eta=ETA)
-    found = evidence.table_evidence(model, COUNTS, n_chains=3)
-    constant = reference.log_constant(tiny("dirichlet"), COUNTS)
+    found = evidence.table_evidence(model, counts, n_chains=3)
+    constant = reference.log_constant(tiny("dirichlet"), counts)
     each = np.array([-20.0, -21.0, -19.5]) + constant
     assert found.value == pytest.approx(np.log(np.exp(each).mean()))
     assert found.error == pytest.approx(each.std(ddof=1) / np.sqrt(3))
