@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from tests.models.discrete_pca.common import ALPHA, BETA, COUNTS, ETA, GROUPS, WITH_POISSON
 
-from falsezero.models.discrete_pca import discrete_pca
-from falsezero.models.discrete_pca.collapsed import GroupCollapsedSteps
+from falsezero.models.discrete_pca import discrete_pca, sampling
+from falsezero.models.discrete_pca.collapsed import CollapsedSteps, GroupCollapsedSteps
 from falsezero.models.discrete_pca.discrete_pca import DiscretePCA
 from falsezero.models.discrete_pca.family import Hyper
 from falsezero.models.discrete_pca.gibbs import DirectGibbsSteps, RowCollapsedSteps
@@ -68,12 +68,12 @@ def test_rates_begin_at_the_mean_length(family, groups, length):
 def test_the_chain_of_the_highest_mean_is_kept(monkeypatch):
     means = iter([-9.0, -4.0, -6.0])
 
-    def chain(self, blocks, seed):
+    def chain(model, blocks, seed):
         mean = next(means)
         trace = {"log_joint": np.array([mean - 1, mean + 1]), "seed": seed}
         return SimpleNamespace(trace=lambda history: trace, mean=mean), [1, 2, 3]
 
-    monkeypatch.setattr(DiscretePCA, "_run_chain", chain)
+    monkeypatch.setattr(discrete_pca, "run_chain", chain)
     model = DiscretePCA(2, inference="gibbs", n_init=3, random_state=0)
     fit = model._optimise(None)
     assert fit.state.mean == fit.objective == -4
@@ -97,18 +97,16 @@ def test_a_chain_has_the_length_that_was_asked_for(family, collapse, is_sharded,
         asked.update(options, steps=steps)
         return [SimpleNamespace(last="last", history=["row"])]
 
-    monkeypatch.setattr(discrete_pca, "sample", sample)
-    monkeypatch.setattr(discrete_pca.Posterior, "add", lambda self, point: asked.update(last=point))
-    sharded = SimpleNamespace(hyper=None)
-    monkeypatch.setattr(DiscretePCA, "_collapsed", lambda self, blocks, run: sharded)
+    monkeypatch.setattr(sampling, "sample", sample)
+    monkeypatch.setattr(sampling.Posterior, "add", lambda self, point: asked.update(last=point))
     model = DiscretePCA(
         2, inference="collapsed_gibbs", family=family, collapse=collapse, warmup=6, n_draws=4,
         thin=3, callback=print,
     )  # fmt: skip
-    posterior, history = model._run_chain(model._blocks(COUNTS, reset=True), "seed")
+    posterior, history = sampling.run_chain(model, model._blocks(COUNTS, reset=True), "seed")
     assert (asked["warmup"], asked["draws"], asked["thin"]) == (6, 4, 3)
     assert asked["listeners"][-1] is print
-    assert (asked["steps"] is sharded) is is_sharded
+    assert isinstance(asked["steps"], CollapsedSteps) is is_sharded
     # A chain that was stopped before its first draw says where it was.
     assert asked["last"] == "last"
     assert posterior.n_draws == 0

@@ -209,7 +209,10 @@ def test_rows_of_several_groups_are_judged_by_group():
             assert DiscretePCA(2, groups=groups).capabilities.row_score == score
     for inference in ("em", "mean_field", "gibbs", "collapsed_gibbs"):
         distributed = DiscretePCA(2, inference=inference).capabilities.distributed
-        assert distributed is (inference in ("em", "mean_field"))
+        assert distributed is (inference != "gibbs")
+    assert not DiscretePCA(
+        2, inference="collapsed_gibbs", collapse="weights"
+    ).capabilities.distributed
 
 
 @pytest.mark.parametrize(("n_rows", "sizes"), [(4, [4]), (9, [5, 4]), (40, [5] * 8)])

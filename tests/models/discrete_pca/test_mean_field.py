@@ -163,7 +163,7 @@ def test_tables_in_files_begin_from_their_first_rows(monkeypatch):
     ):
         monkeypatch.setattr(mean_field, "_START_ENTRIES", limit)
         blocks = (InFiles if files else Blocks)(parts, np.float64)
-        assert len(mean_field._first_rows(blocks)) == expected
+        assert len(mean_field.first_rows(blocks)) == expected
         steps = MeanFieldSteps(family, blocks, Hyper(ALPHA, BETA), ETA)
         state, rows = steps.init(blocks, np.random.default_rng(1))
         # What was dealt out is scaled up to the whole table; rows beyond begin with even shares.
