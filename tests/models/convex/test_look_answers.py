@@ -244,7 +244,7 @@ def test_observers_are_numbered_and_strangers_are_nobody():
 
 
 def test_variables_of_rows_and_their_squares_are_scaled():
-    height, kind = np.array([1.0, 2.0, 4.0, 9.0]), np.array([0.0, 1.0, 1.0, 1.0])
+    height, kind = np.array([1.0, 2.0, 4.0, 6.0]), np.array([0.0, 1.0, 1.0, 1.0])
     known = {"height": height, "kind": kind, "same": np.full(4, 3.0)}
     looks = fz.Looks(np.ones((4, 2, 3)), row_variables=known)
     model = fz.RepeatedLooks(2)
