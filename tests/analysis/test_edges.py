@@ -7,7 +7,17 @@ import pytest
 from scipy import sparse, stats
 
 import falsezero as fz
-from falsezero.analysis import gaps, heldout, metrics, topics
+from falsezero.analysis import (
+    annotate,
+    gaps,
+    heldout,
+    impute,
+    metrics,
+    ordering,
+    selection,
+    topics,
+)
+from falsezero.analysis.best_cells import best_zeros
 from falsezero.analysis.compare import Comparison
 from falsezero.analysis.evidence import (
     _inside,
@@ -204,3 +214,130 @@ def test_shares_of_rows_without_weights_are_equal():
         transform=lambda table: np.array([[0.0, 0, 0, 0], [1, 3, 0, 0]]),
     )
     np.testing.assert_allclose(topics._shares(model, None), [[0.25] * 4, [0.25, 0.75, 0, 0]])
+
+
+# -- orders ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("shape", [(9, 7), (3, 5), (6, 3), (2, 6), (1, 4), (4, 4)])
+def test_correspondence_is_the_second_singular_vector(shape):
+    rng = np.random.default_rng(sum(shape))
+    table = (rng.random(shape) < 0.5).astype(float)
+    table[0, 0], table[-1, -1] = 1, 1
+    rows, columns = ordering.order_by_correspondence(table)
+    by_row, by_column = table.sum(axis=1), table.sum(axis=0)
+    scaled = table / np.sqrt(np.outer(np.maximum(by_row, 1), np.maximum(by_column, 1)))
+    left, _, right = np.linalg.svd(scaled, full_matrices=False)
+    second = min(1, min(shape) - 1)
+    for found, vector, total in (
+        (rows, left[:, second], by_row),
+        (columns, right[second], by_column),
+    ):
+        known = np.flatnonzero(total)
+        along = (vector / np.sqrt(np.maximum(total, 1)))[found[: len(known)]]
+        assert sorted(found[: len(known)]) == known.tolist(), "empty ones come last"
+        steps = np.diff(along)
+        assert (steps >= -1e-9).all() or (steps <= 1e-9).all()
+
+
+# -- topics ---------------------------------------------------------------------------------------
+
+
+def test_bayes_factors_of_many_words_by_hand():
+    rng = np.random.default_rng(0)
+    own, rest, n_own, n_rest = rng.uniform(0.1, 3, 40), rng.uniform(0.1, 9, 40), 12.5, 31.0
+    own[0], rest[0] = 1.25, 3.1
+
+    def height(x, n):
+        return x * np.log(x / n) + (n - x) * np.log(1 - x / n)
+
+    found = topics._log_bayes_factor(own, n_own, rest, n_rest)
+    for x, y, factor in zip(own, rest, found, strict=True):
+        if x / n_own > y / n_rest + 1e-12:
+            gain = height(x, n_own) + height(y, n_rest) - height(x + y, n_own + n_rest)
+            assert factor == pytest.approx(gain - 0.5 * np.log(43.5))
+        else:
+            assert factor == -np.inf
+    assert found[0] == -np.inf, "as often as elsewhere is not more often"
+    one = topics._log_bayes_factor(np.array([0.6]), 0.9, np.array([0.1]), 0.6)
+    gain = height(0.6, 0.9) + height(0.1, 0.6) - height(0.7, 1.5)
+    assert one[0] == pytest.approx(gain - 0.5 * np.log(1.5))
+
+
+def test_tokens_are_shared_out_some_rows_at_a_time(monkeypatch):
+    rng = np.random.default_rng(0)
+    counts = rng.poisson(2.0, (7, 4)).astype(float)
+    counts[:, 3] = 1
+    model = fz.PLSA(2, random_state=0, max_iter=3, tol=1.0).fit(counts)
+    # No component makes the last word, so that nobody gets its tokens.
+    model.components_ = np.array([[0.6, 0.4, 0.0, 0.0], [0.1, 0.2, 0.7, 0.0]])
+    share = rng.dirichlet(np.ones(2), 7)
+    model.transform = lambda X: share
+    expected = np.zeros((2, 4))
+    for row, own in zip(counts, share, strict=True):
+        for j in range(3):
+            joint = own * model.components_[:, j]
+            expected[:, j] += row[j] * joint / joint.sum()
+    for size in (1024, 3, 1):
+        monkeypatch.setattr(topics, "_ROWS", size)
+        np.testing.assert_allclose(topics._tokens_by_component(model, counts), expected)
+
+
+def test_shares_need_weights_and_components_from_zero_up():
+    weights, components = np.array([[0.5, 0.5]]), np.array([[0.1, 0.9], [0.0, 1.0]])
+    for w, c in ((-weights, components), (weights, -components)):
+        model = SimpleNamespace(components_=c, transform=lambda X, w=w: w)
+        with pytest.raises(TypeError, match="below zero"):
+            topics._shares(model, None)
+    model = SimpleNamespace(components_=components, transform=lambda X: np.array([[0.0, 2.0]]))
+    np.testing.assert_array_equal(topics._shares(model, None), [[0, 1]])
+
+
+# -- lists and numbers of components --------------------------------------------------------------
+
+
+def test_missing_cells_are_predicted_some_rows_at_a_time(monkeypatch):
+    rng = np.random.default_rng(0)
+    table = (rng.random((11, 4)) < 0.5).astype(float)
+    table[rng.random(table.shape) < 0.3] = np.nan
+    model = fz.AspectBernoulli(2, prior=0, random_state=0).fit(table)
+    whole = impute.impute(model, table)
+    assert len(whole) == np.isnan(table).sum()
+    for cells in (4, 9):
+        monkeypatch.setattr(impute, "_ROWS_OF_CELLS", cells)
+        found = impute.impute(model, table)
+        assert found["row"].tolist() == whole["row"].tolist()
+        np.testing.assert_allclose(found["expected"], whole["expected"], atol=1e-6)
+
+
+def test_the_edge_of_the_numbers_tried():
+    assert selection.edge_warning(3, [3, 3]) == ""
+    assert "smallest" in selection.edge_warning(2, [2, 3])
+    assert selection.edge_warning(1, [1, 5]) == ""
+    assert "range(1, 9)" in selection.edge_warning(2, [1, 2])
+    assert "range(2, 12)" in selection.edge_warning(5, [5, 9])
+
+
+def test_names_of_an_annotated_object_that_is_alone():
+    assert annotate._positions(np.array(["a"]), np.array(["a"])).tolist() == [0]
+    with pytest.raises(fz.DataError, match="No name of the AnnData object"):
+        annotate._positions(np.array(["a"]), np.array(["b"]))
+    for half in ({"expected": 1}, {"zeros": 1}):
+        with pytest.raises(TypeError, match="not a SimpleNamespace"):
+            annotate.to_anndata(SimpleNamespace(**half), None)
+
+
+def test_unsorted_tables_are_searched_alike():
+    weights, components = np.array([[0.3, 0.7], [0.9, 0.1]]), np.array([[0.9, 0.5, 0.2, 0.4]] * 2)
+    components[1] = [0.1, 0.6, 0.8, 0.3]
+    table = sparse.csr_array(np.array([[1.0, 0, 1, 0], [1, 1, 0, 0]]))
+    mixed = sparse.csr_array((table.data, table.indices[[1, 0, 3, 2]], table.indptr), (2, 4))
+    assert not mixed.has_sorted_indices
+    expected = weights @ components
+    for stored in (table, mixed):
+        found = best_zeros(weights, components, stored, 4)
+        zeros = sorted((-expected[cell], *cell) for cell in np.argwhere(table.toarray() == 0)
+                        for cell in [tuple(cell)])  # fmt: skip
+        np.testing.assert_allclose(found.scores, [-score for score, _, _ in zeros])
+        assert found.rows.tolist() == [row for _, row, _ in zeros]
+        assert found.columns.tolist() == [column for _, _, column in zeros]

@@ -21,6 +21,9 @@ from falsezero.data.validate import check_table, labels_of
 
 __all__ = ["best_rows", "distinctive_words", "linked_rows", "page_rank", "top_words"]
 
+_ROWS = 1024
+"""Rows whose tokens are shared out at a time."""
+
 
 def _columns(model: Any, feature_names: Any = None) -> np.ndarray:
     """Names of the columns: those given, those of the training table, or their numbers."""
@@ -121,10 +124,9 @@ def distinctive_words(model: Any, table: Any, n: int = 10, *, feature_names: Any
     tokens = _tokens_by_component(model, table)
     names, found = _columns(model, feature_names), []
     total = tokens.sum(axis=1)
-    all_tokens = max(total.sum(), 1.0)
     for k in range(tokens.shape[0]):
         own, rest = tokens[k], tokens.sum(axis=0) - tokens[k]
-        factor = _log_bayes_factor(own, total[k], rest, all_tokens - total[k])
+        factor = _log_bayes_factor(own, total[k], rest, total.sum() - total[k])
         order = np.argsort(-factor, kind="stable")[: min(n, np.isfinite(factor).sum())]
         found += [
             {
@@ -143,8 +145,8 @@ def _tokens_by_component(model: Any, table: Any) -> np.ndarray:
     """Expected tokens of each component and word, components x words."""
     values, share, theta = observed_counts(model, table), _shares(model, table), model.components_
     tokens = np.zeros(theta.shape)
-    for start in range(0, values.shape[0], 1024):
-        part, m = values[start : start + 1024], share[start : start + 1024]
+    for start in range(0, values.shape[0], _ROWS):
+        part, m = values[start : start + _ROWS], share[start : start + _ROWS]
         rows = np.repeat(np.arange(part.shape[0]), np.diff(part.indptr))
         p = np.einsum("ik,ki->i", m[rows], theta[:, part.indices])
         per_share = np.divide(part.data, p, out=np.zeros_like(p), where=p > 0)

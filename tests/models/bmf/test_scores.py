@@ -1,11 +1,14 @@
 """What draws of binary matrix factorization say about rows: probabilities that add up."""
 
 from itertools import product
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from scipy.special import expit
 
 from falsezero import BinaryMatrixFactorization
+from falsezero.models.bmf import predict
 from falsezero.models.bmf.likelihoods import LIKELIHOODS
 from falsezero.models.bmf.predict import Draw, feature_prior, new_row_log_density
 from falsezero.models.bmf.state import Cells
@@ -97,3 +100,63 @@ def test_a_shifted_table_is_expected_where_it_was_shifted_to():
     model = BinaryMatrixFactorization(**options, random_state=0).fit(table)
     every = model.reconstruct(table, keep=np.ones(model.components_.shape[0]))
     assert np.abs(every - table).mean() < 3
+
+
+def test_a_feature_that_no_row_has_might_be_had_by_the_next():
+    draw = drawn(k=3, n=10)
+    draw.row_features[:, 2] = 0
+    assert feature_prior(draw, 1, 0)[2] == pytest.approx(0.5 / 11)
+    # In the finite model alpha / K counts, where it is more.
+    large = draw._replace(row_concentration=2.4)
+    assert feature_prior(large, 1, 3)[2] == pytest.approx(0.8 / (11 + 0.8))
+    assert feature_prior(draw._replace(row_concentration=0.3), 1, 3)[2] == pytest.approx(0.5 / 11.1)
+
+
+def test_patterns_are_enumerated_in_pieces_and_up_to_a_limit(monkeypatch):
+    draw, rows = drawn(k=4, m=4), Cells.of(all_rows(4))
+    prior, logistic = feature_prior(draw, 1, 0), LIKELIHOODS["logistic"]
+    whole = new_row_log_density(draw, rows, logistic, prior)
+    for terms in (1, 64 * 3):
+        monkeypatch.setattr(predict, "_TERMS", terms)
+        np.testing.assert_allclose(new_row_log_density(draw, rows, logistic, prior), whole)
+    for limit, is_exact in ((3, True), (2, False)):
+        monkeypatch.setattr(predict, "_ENUMERABLE", limit)
+        found = new_row_log_density(draw, rows, logistic, prior)
+        assert np.allclose(found, whole, atol=1e-12) is is_exact
+
+
+def test_sampled_densities_weigh_patterns_by_prior_and_proposal():
+    """The same uniforms, pattern by pattern."""
+    draw, rows = drawn(k=4, m=4), np.array([[1.0, 0, np.nan, 1], [0, 0, 1, 1]])
+    prior, logistic = feature_prior(draw, 1, 0), LIKELIHOODS["logistic"]
+    share, _ = predict.new_row_features(draw, Cells.of(rows), logistic, prior)
+    uniforms = np.random.default_rng(1).random((2000, 4))
+    expected = []
+    for row, own in zip(rows, share, strict=True):
+        chance = 0.8 * own + 0.2 * prior
+        weights = []
+        for u in uniforms:
+            on = np.where(prior < 1, u < chance, True)
+            p = expit(on @ draw.basis)
+            value = np.prod(np.where(row == 1, p, 1 - p)[~np.isnan(row)])
+            for k in range(1, 4):
+                value *= prior[k] if on[k] else 1 - prior[k]
+                value /= chance[k] if on[k] else 1 - chance[k]
+            weights.append(value)
+        expected.append(np.log(np.mean(weights)))
+    found = predict._sampled_log_density(draw, Cells.of(rows), logistic, prior)
+    np.testing.assert_allclose(found, expected)
+
+
+def test_the_nearest_draw_is_nearest_in_squares():
+    tables = [np.array(t) for t in ([1.0, 0, 0], [-1, 0, 0], [0.6, 0.6, 0.6], [-0.6, -0.6, -0.6])]
+    draws = [SimpleNamespace(predictor=lambda t=t: t) for t in tables]
+    likelihood = SimpleNamespace(mean=lambda predictor: predictor)
+    assert predict.representative(draws, likelihood) == 0
+    assert predict.representative(draws[2:] + draws[:2], likelihood) == 2
+
+
+def test_features_are_matched_by_their_share_of_the_union():
+    reference = np.array([[1], [0]])
+    both, same = np.array([[1, 1], [1, 0]]), [[1], [0]]
+    np.testing.assert_array_equal(predict.aligned_share([both], reference), same)

@@ -93,7 +93,7 @@ def feature_prior(draw: Draw, n_bias: int, finite: int) -> np.ndarray:
     # A new row might have a known feature that no training row has.
     share = np.maximum(on + mass, 0.5) / (n + 1 + mass)
     share[:n_bias] = 1.0
-    return np.minimum(share, 1.0)
+    return share
 
 
 def new_row_features(
