@@ -145,6 +145,14 @@ def test_cross_entropy_by_cell_leaves_out_what_was_not_observed():
     assert metrics.cross_entropy(model, table, per="cell", base=np.e) == pytest.approx(1.0)
 
 
+def test_perplexities_too_large_for_a_double_are_infinite():
+    for bits, expected in ((10.0, 1024.0), (1023.0, 2.0**1023), (1024.0, np.inf), (1500.0, np.inf)):
+        model = SimpleNamespace(
+            score_samples=lambda table, bits=bits: np.array([-bits * np.log(2)])
+        )
+        assert metrics.perplexity(model, np.ones((1, 1))) == pytest.approx(expected)
+
+
 def test_one_half_is_rounded_to_a_one():
     assert metrics.noise_removal([[1, 0]], [[0, 0]], [[0.5, 0.5]]) == (0.5, 1.0, 0.0)
     assert metrics.reconstruction_error([[1, 0, 0]], [[0.5, 0.5, 0.49]]) == pytest.approx(1 / 3)

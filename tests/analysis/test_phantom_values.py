@@ -156,6 +156,28 @@ def test_a_phantom_gains_more_than_chance_and_is_not_better_free(gain, free, fou
     assert ("30%" in test.sentence) is found
 
 
+@pytest.mark.parametrize(("kind", "pinned", "what"), [("white", 0, "losses"), ("black", 1, "add")])
+def test_a_phantom_is_pinned_to_what_it_makes(kind, pinned, what, monkeypatch):
+    seen = []
+
+    def gain_z(self, content):
+        seen.append((self.pinned, content))
+        return 9.0
+
+    monkeypatch.setattr(_Fits, "gain_z", gain_z)
+    monkeypatch.setattr(_Fits, "free_z", lambda self, content: 0.0)
+    two = _Start(np.array([[0.9, 0.1], [0.0, 0.0]]), np.array([[0.8, 0.2], [0.5, 0.5]]))
+    monkeypatch.setattr(_Fits, "phantom", lambda self, content: _Fitted(-1.0, two))
+    test = fz.phantom_test(np.eye(2), 2, kind=kind, random_state=0)
+    assert seen == [(pinned, 1)]
+    assert what in test.sentence
+    assert "35%" in test.sentence
+    with pytest.raises(ValueError, match="must be two or more"):
+        fz.phantom_test(np.eye(2), 1)
+    monkeypatch.setattr(_Fits, "gain_z", lambda self, content: 0.0)
+    assert what in fz.phantom_test(np.eye(2), 2, kind=kind).sentence
+
+
 def test_a_phantom_may_improve_the_fit_without_it(monkeypatch):
     fits = _Fits(np.zeros((2, 2)), 0.0, None)
     fits._plain = {2: a_fit(-20.0)}

@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 import textwrap
+import time
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ import pytest
 import falsezero as fz
 from falsezero.analysis.memory import Memory, fingerprint
 from falsezero.analysis.plan import Task
+from falsezero.analysis.protocol import planned
 
 
 @pytest.fixture
@@ -86,3 +88,22 @@ def test_the_seed_of_the_model_counts(table):
     np.testing.assert_array_equal(mine, chosen(fz.PLSA(random_state=3)))
     np.testing.assert_array_equal(mine, chosen(fz.PLSA(), random_state=3))
     assert not np.array_equal(mine, chosen(fz.PLSA(random_state=3), random_state=4))
+
+
+def test_a_fit_is_timed_and_seeded(table):
+    plan, _ = planned(table, [fz.BernoulliMixture(1), fz.BernoulliMixture(2)], "aic", 5, 3, None)
+    assert plan.tasks == [(0, 0), (1, 0)]
+    began = time.perf_counter()
+    outcome, model = plan.evaluate(Task(1, 0))
+    assert 0 < outcome["seconds"] <= time.perf_counter() - began
+    assert outcome["converged"] is model.converged_
+    assert outcome["phantoms"] is None
+    for candidate in (0, 1):
+        fitted = plan.fitted(candidate)
+        assert fitted.random_state == plan.seed(candidate, 0) != plan.seed(candidate, 1)
+    parts, _ = planned(table, [fz.BernoulliMixture(2)], "rows", 3, 3, None)
+    assert parts.tasks == [(0, 0), (0, 1), (0, 2)]
+    outcome, model = parts.evaluate(Task(0, 1))
+    assert model is None
+    assert len(outcome["total"]) == len(outcome["count"]) == 30
+    assert outcome["score"] == pytest.approx(sum(outcome["total"]) / sum(outcome["count"]))

@@ -31,6 +31,10 @@ _SMOOTHING = 1.0
 to the edge than the table's own, and a phantom gains less in tables drawn from them."""
 _START = 0.1
 """Weight that an added component has at the start."""
+_WARM = {"max_iter": 200, "tol": 1e-6}
+"""Settings of fits that begin near their optimum."""
+_COLD = {"n_init": 3, "max_iter": 300, "tol": 1e-6, "solver": "exact"}
+"""Settings of fits that begin at random."""
 
 
 class _Start(NamedTuple):
@@ -77,7 +81,7 @@ class _Fitted(NamedTuple):
 
     @property
     def expected(self) -> np.ndarray:
-        expected: np.ndarray = np.clip(self.start.weights @ self.start.components, 0, 1)
+        expected: np.ndarray = self.start.weights @ self.start.components
         return expected
 
 
@@ -93,7 +97,7 @@ def _fit(
     seeds = [np.random.SeedSequence(0)]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        found = optimise(steps, blocks, seeds, map_blocks, max_iter=200, tol=1e-6)
+        found = optimise(steps, blocks, seeds, map_blocks, **_WARM)
     weights = np.concatenate([part.weights for part in found.local])
     return _Fitted(found.objective, _Start(found.state.components, weights))
 
@@ -262,9 +266,7 @@ class _Fits:
 
 def _cold(values: np.ndarray, size: int, rng: np.random.Generator) -> _Fitted:
     """The best fit of several random starts."""
-    model = AspectBernoulli(
-        size, n_init=3, tol=1e-6, max_iter=300, solver="exact", random_state=rng.spawn(1)[0]
-    )
+    model = AspectBernoulli(size, **_COLD, random_state=rng.spawn(1)[0])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         model.fit(values)

@@ -50,3 +50,14 @@ def test_an_effect_between_two_ends_that_newton_swings_between():
         pytest.approx(0.0, abs=1e-11)
     )
     assert len(solve_effects(np.zeros(0), others, None, 0.1, 0.0, np.zeros(0))) == 0
+
+
+def test_roots_at_the_ends_of_the_bracket_are_found():
+    """Cells that are ones for certain, or zeros, however far the effect moves."""
+    seen, start = np.full((1, 4), 3.0), np.zeros(1)
+    low = solve_effects(np.zeros(1), np.full(4, 50.0), seen, 1.0, 0.5, start)
+    assert low[0] == pytest.approx(0.5 - 12)
+    high = solve_effects(np.array([7.0]), np.full(4, -50.0), seen, 1.0, 0.5, start)
+    assert high[0] == pytest.approx(0.5 + 7)
+    once = solve_effects(np.zeros(1), np.full(4, 50.0), None, 1.0, 0.5, start)
+    assert once[0] == pytest.approx(0.5 - 4)

@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from scipy import stats
 from scipy.special import gammaln
 from sklearn.decomposition import NMF
 from tests.models.baselines.common import (
@@ -10,8 +11,11 @@ from tests.models.baselines.common import (
 )
 from tests.reference.mixtures import plsa_log_likelihood
 
+from falsezero.data.blocks import Blocks
 from falsezero.kernels.tokens import token_pass
-from falsezero.models.baselines.plsa import PLSA
+from falsezero.models.baselines.plsa import PLSA, TokenSteps
+
+COUNTS = np.array([[3.0, 0, np.nan, 1], [0, 2, 1, 0], [1, 1, 0, 4]])
 
 
 @pytest.mark.parametrize("k", [1, 4, 7])
@@ -110,3 +114,29 @@ def test_a_row_of_one_word_in_single_precision():
     X = np.eye(3, dtype=np.float32)
     model = PLSA(3, random_state=0).fit(X)
     np.testing.assert_allclose(model.reconstruct(X), X, atol=1e-3)
+
+
+def test_plsa_begins_as_its_random_numbers_say():
+    blocks = Blocks.cut(COUNTS, block_rows=2)
+    state, rows = TokenSteps(3, blocks).init(blocks, np.random.default_rng(3))
+    rng = np.random.default_rng(3)
+    columns = (np.nansum(COUNTS, axis=0) + 0.25)[:, None] * rng.gamma(1.0, size=(4, 3))
+    np.testing.assert_allclose(state.columns, columns / columns.sum(axis=0))
+    for block, part in zip(blocks, rows, strict=True):
+        totals = np.nansum(COUNTS[block.rows], axis=1)
+        shares = rng.dirichlet(np.full(3, 5.0), size=len(totals))
+        np.testing.assert_allclose(part.weights, totals[:, None] * shares)
+    model = PLSA(3, random_state=0)
+    [first, second] = model._fresh_rows(blocks)
+    np.testing.assert_allclose(first.weights, [[4 / 3] * 3, [1] * 3])
+    np.testing.assert_allclose(second.weights, [[2] * 3])
+
+
+def test_scores_average_over_two_thousand_rows_at_most():
+    rng = np.random.default_rng(0)
+    model = quietly(PLSA(2, random_state=0, max_iter=1), rng.poisson(2.0, (2001, 3)) + 1.0)
+    some = np.random.default_rng(0).choice(2001, 2000, replace=False)
+    atoms = model.row_weights_[some] @ model.components_
+    row = np.array([[2.0, 0, 1]])
+    expected = np.log(stats.multinomial.pmf(row[0], 3, atoms).mean())
+    assert model.score_samples(row)[0] == pytest.approx(expected, rel=1e-9)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 from scipy.special import expit, logsumexp
+from sklearn.exceptions import ConvergenceWarning
 
 from falsezero import BinaryMatrixFactorization
 from falsezero.base.estimator import spawn_seeds
@@ -232,6 +233,15 @@ def test_a_fit_keeps_every_chain_and_its_numbers():
     assert model.observed_ is None
     assert np.isnan(model.r_hat_)
     assert model.converged_
+
+
+@pytest.mark.parametrize(("n_chains", "who"), [(1, "chain has not settled"), (2, "chains disag")])
+def test_chains_that_disagree_are_named(n_chains, who):
+    model = BinaryMatrixFactorization(n_chains=n_chains)
+    model.r_hat_, model.chains_ = 1.5, [{"log_joint": np.array([-3.0, -6.0])}] * n_chains
+    levels = ", ".join(["-4"] * n_chains)
+    with pytest.warns(ConvergenceWarning, match=f"the {who}.*1.50; .*: {levels}\\)"):
+        model._warn_of_disagreement()
 
 
 # -- where a chain begins and how it goes on ------------------------------------------------------
