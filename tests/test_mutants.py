@@ -59,11 +59,11 @@ def f(x):
     warnings.warn("more than" + str(x + 1), stacklevel=2)
     print(7, flush=True)
     x = max(x, 1e-12) if rng.random() < x else 1e300
-    return dict(strict=True, size=9, optimize=True)
+    return dict(strict=True, size=9, optimize=True), x.reshape(-1)
 """
     number = len(mutants.places(ast.parse(source)))
     words = [mutants.mutated(source, i)[1] for i in range(number)]
-    assert words == ["line 11: 9 -> 18"]
+    assert words == ["line 11: 9 -> 18", "line 11: -1 -> 1"]
 
 
 def test_a_place_has_the_lines_of_its_statement():

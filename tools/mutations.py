@@ -30,7 +30,17 @@ BOOLEAN = {ast.And: ast.Or, ast.Or: ast.And}
 
 def places(tree: ast.Module) -> list[ast.AST]:
     """Nodes inside functions that can be changed, in the order of the source."""
-    return [node for node in _semantic(tree) if _changed(node) is not None]
+    idle = {id(node) for call in ast.walk(tree) for node in _open_sizes(call)}
+    nodes = (node for node in _semantic(tree) if id(node) not in idle)
+    return [node for node in nodes if _changed(node) is not None]
+
+
+def _open_sizes(node: ast.AST) -> Iterator[ast.AST]:
+    """The 1 of each -1 that `reshape` is given: any number below zero is as good."""
+    if isinstance(node, ast.Call) and getattr(node.func, "attr", "") == "reshape":
+        for size in node.args:
+            if isinstance(size, ast.UnaryOp) and isinstance(size.op, ast.USub):
+                yield size.operand
 
 
 def _semantic(node: ast.AST) -> Iterator[ast.AST]:

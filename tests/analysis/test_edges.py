@@ -13,6 +13,7 @@ from falsezero.analysis import (
     heldout,
     impute,
     metrics,
+    noise,
     ordering,
     selection,
     topics,
@@ -87,6 +88,29 @@ def test_probabilities_at_the_threshold_are_ones():
     assert same.summary == "Changed nothing."
 
 
+def test_tables_are_rounded_some_rows_at_a_time(monkeypatch):
+    model = SimpleNamespace(_expected=lambda weights: weights)
+    weights = np.random.default_rng(0).random((7, 3))
+    clean = [Denoised(model, np.ones(1), weights, np.arange(7), np.arange(3)) for _ in range(3)]
+    for one, cells in zip(clean, (4_000_000, 6, 2), strict=True):
+        monkeypatch.setattr(noise, "_AT_A_TIME", cells)
+        np.testing.assert_array_equal(one.binary.to_numpy(), weights >= 0.5)
+    monkeypatch.setattr(noise, "_MOST_DENSE", 21)
+    np.testing.assert_array_equal(clean[0].probability.to_numpy(), weights)
+    monkeypatch.setattr(noise, "_MOST_DENSE", 20)
+    with pytest.raises(ValueError, match="7 x 3 table take too much memory"):
+        clean[1].probability  # noqa: B018
+
+
+def test_components_of_nothing_but_ones_are_black():
+    full = find_phantoms(convex([[1.0, 1.0], [1.0, 1.0]], [[0.5, 0.5]] * 2))
+    assert full.kinds.tolist() == ["black", "black"]
+    np.testing.assert_allclose(full.one_rate, 1)
+    assert (full.zero_rate == 0).all()
+    empty = find_phantoms(convex([[0.0, 0.0], [0.0, 0.0]], [[0.5, 0.5]] * 2))
+    assert empty.kinds.tolist() == ["white", "white"]
+
+
 # -- doubtful cells -------------------------------------------------------------------------------
 
 
@@ -95,6 +119,14 @@ def test_causes_are_the_three_strongest_of_a_twentieth_and_more():
     assert cause_text(shares) == "1 (0.50), 3 (0.30), 4 (0.10)"
     assert cause_text(np.array([0.95, 0.05, 0.0])) == "0 (0.95), 1 (0.05)"
     assert cause_text(np.array([0.951, 0.049])) == "0 (0.95)"
+
+
+def test_a_label_that_is_there_once_is_found_beside_one_that_is_there_twice():
+    labels = np.array(["a", "b", "b"])
+    assert gaps.positions_of(labels, ["a"]).tolist() == [0]
+    assert gaps.positions_of(labels, "a").tolist() == [0]
+    with pytest.raises(fz.DataError, match="2 rows are labelled 'b'"):
+        gaps.positions_of(labels, ["a", "b"])
 
 
 def test_lists_of_just_the_longest_length_are_kept(monkeypatch):

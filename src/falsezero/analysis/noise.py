@@ -20,6 +20,9 @@ __all__ = ["Denoised", "Phantoms", "check_convex", "denoise", "find_phantoms", "
 _MOST_DENSE = 1 << 28
 """Cells that a dense table may have: two gigabytes, and as much again while it is made."""
 
+_AT_A_TIME = 4_000_000
+"""Cells that are made dense at a time."""
+
 
 @dataclass(frozen=True)
 class Phantoms:
@@ -197,7 +200,7 @@ class Denoised:
     @cached_property
     def binary(self) -> Table:
         """The probability rounded to zeros and ones."""
-        step = max(1, 4_000_000 // len(self.columns))
+        step = max(1, _AT_A_TIME // len(self.columns))
         parts = [
             sparse.csr_array(self.model._expected(self.weights[i : i + step]) >= self.threshold)
             for i in range(0, len(self.weights), step)

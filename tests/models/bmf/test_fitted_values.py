@@ -141,6 +141,14 @@ def test_row_features_come_from_the_representative_draw():
     np.testing.assert_allclose(model.posterior_predict(ROWS), np.mean(means, axis=0))
 
 
+def test_rows_of_another_width_are_refused():
+    model = known("logistic")
+    for ask in (model.transform, model.score_samples, model.posterior_predict):
+        with pytest.raises(ValueError, match=r"3 (features|columns)"):
+            ask(np.zeros((2, 3)))
+    assert model.n_features_in_ == 4
+
+
 def test_features_are_shown_in_order_and_matched():
     model = known("logistic")
     means = cell_means(model)
@@ -359,6 +367,8 @@ def test_features_are_born_in_a_few_rows(n, visited, monkeypatch):
 
     def birth_scan(kind, chosen, reached, on, width, n_fixed, rate, weights, *more):
         seen.append((chosen, on.shape[1], weights.shape[0], rate))
+        assert reached == 0
+        assert n_fixed == 1
         return width, len(chosen)
 
     monkeypatch.setattr("falsezero.models.bmf.births.birth_scan", birth_scan)
