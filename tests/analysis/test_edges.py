@@ -323,6 +323,14 @@ def test_tokens_are_shared_out_some_rows_at_a_time(monkeypatch):
         np.testing.assert_allclose(topics._tokens_by_component(model, counts), expected)
 
 
+def test_long_rows_come_before_short_ones_with_a_larger_share():
+    counts = np.array([[1.0, 0], [9, 0], [0, 4], [0, 1]])
+    share = np.array([[0.9, 0.1], [0.85, 0.15], [0.15, 0.85], [0.1, 0.9]])
+    model = fz.PLSA(2, random_state=0).fit(counts)
+    model.transform = lambda X: share
+    assert topics.best_rows(model, counts, 2)["row"].tolist() == [1, 0, 2, 3]
+
+
 def test_shares_need_weights_and_components_from_zero_up():
     weights, components = np.array([[0.5, 0.5]]), np.array([[0.1, 0.9], [0.0, 1.0]])
     for w, c in ((-weights, components), (weights, -components)):

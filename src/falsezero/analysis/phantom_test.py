@@ -31,9 +31,9 @@ _SMOOTHING = 1.0
 to the edge than the table's own, and a phantom gains less in tables drawn from them."""
 _START = 0.1
 """Weight that an added component has at the start."""
-_WARM = {"max_iter": 200, "tol": 1e-6}
+_WARM: dict[str, Any] = {"max_iter": 200, "tol": 1e-6}
 """Settings of fits that begin near their optimum."""
-_COLD = {"n_init": 3, "max_iter": 300, "tol": 1e-6, "solver": "exact"}
+_COLD: dict[str, Any] = {"n_init": 3, "max_iter": 300, "tol": 1e-6, "solver": "exact"}
 """Settings of fits that begin at random."""
 
 

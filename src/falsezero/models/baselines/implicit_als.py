@@ -118,12 +118,11 @@ class ImplicitALS(CellScorer):
     def _column_factors(self, blocks: Blocks, rows: list[np.ndarray]) -> np.ndarray:
         """Every column's best factors, given those of the rows (eq. 5)."""
         n_columns, k = blocks.shape[1], self.n_components
-        bend, pull, start = np.zeros((n_columns, k * k)), np.zeros((n_columns, k)), 0
+        bend, pull = np.zeros((n_columns, k * k)), np.zeros((n_columns, k))
         for block, factors in zip(_pieces(blocks, rows[0]), rows, strict=True):
-            turned = Block(start, block.values.T, _turned(block.missing))
+            turned = Block(0, block.values.T, _turned(block.missing))
             bend += _weighed(turned, _products(factors), self.weight)
             pull += as_dense(block.values.T @ factors)
-            start += len(factors)
         return self._solve(np.concatenate(rows), bend, pull)
 
     def _solve(self, others: np.ndarray, bend: np.ndarray, pull: np.ndarray) -> np.ndarray:
