@@ -72,8 +72,10 @@ def log_evidence(
     model : BinaryICA fitted with inference="vb", or DiscretePCA, fitted or not
     table : Table, array, sparse array or data frame
         For BinaryICA the table that it was fitted on. Cells not observed are left out.
-    method : {"annealed", "harmonic"}
-        "harmonic" is the harmonic mean of the Discrete PCA slides, for comparison only.
+    method : {"annealed", "reverse", "harmonic"}
+        For DiscretePCA "reverse" anneals from the posterior back to the prior and errs on the high
+        side, so that both together bracket the evidence; "harmonic" is the harmonic mean of the slides, for
+        comparison only.
     n_chains, n_steps : int
         Longer chains are worth more than many.
     random_state : int, Generator, RandomState or None

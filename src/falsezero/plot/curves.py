@@ -12,7 +12,8 @@ from falsezero.plot._canvas import Display, outside, palette
 __all__ = ["BoxesDisplay", "CurvesDisplay", "GroupedBarsDisplay"]
 
 _MARKERS = "osD^vP*X"
-_MOST_INSIDE = 6
+_MOST_INSIDE = 3
+"""With more curves than this, a legend inside the axes would cover some of them."""
 
 
 class CurvesDisplay(Display):
@@ -35,7 +36,9 @@ class CurvesDisplay(Display):
         self.x_label = x_label
         self.y_label = y_label
 
-    def plot(self, ax: Any = None, dots: Collection[str] = ()) -> CurvesDisplay:
+    def plot(
+        self, ax: Any = None, dots: Collection[str] = (), *, log_x: bool = False
+    ) -> CurvesDisplay:
         """Draw all curves on one pair of axes; those named in `dots` without a line."""
         crowd = len(self.curves) > _MOST_INSIDE
         ax = self._begin(ax, (7.6 if crowd else 5.6, 3.6))
@@ -46,12 +49,24 @@ class CurvesDisplay(Display):
             style["ls"] = "none" if name in dots else "-"
             ax.errorbar(x, y, *error, label=name, capsize=3, lw=1.4, **style)
         ax.set(xlabel=self.x_label, ylabel=self.y_label)
-        if all(_are_whole(curve[0]) for curve in self.curves.values()):
+        if log_x:
+            _scale_by_logarithm(ax)
+        elif all(_are_whole(curve[0]) for curve in self.curves.values()):
             ax.xaxis.get_major_locator().set_params(integer=True)
         ax.spines[["top", "right"]].set_visible(False)
         if len(self.curves) > 1:
             ax.legend(fontsize=8, frameon=False, **(outside(len(self.curves)) if crowd else {}))
         return self
+
+
+def _scale_by_logarithm(ax: Any) -> None:
+    """A logarithmic x axis whose labels are plain numbers, at 1, 2 and 5 of every decade."""
+    from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
+
+    ax.set_xscale("log")
+    ax.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    ax.xaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
+    ax.xaxis.set_minor_formatter(NullFormatter())
 
 
 def _are_whole(values: Any) -> bool:

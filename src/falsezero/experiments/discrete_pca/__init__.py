@@ -1,7 +1,7 @@
 """The Discrete PCA slides: their comparisons beside ours.
 
 W. Buntine, "Discrete Principal Components Analysis", slides, Bohinj (2005). The slides' RCV1 corpus
-is not free; 20 Newsgroups and film reviews stand for it, and verbs with the nouns near them in
+is not free; 20 Newsgroups and film reviews stand in for it, and verbs with the nouns near them in
 newsgroup messages for its verb-noun bigrams.
 """
 

@@ -58,16 +58,17 @@ def algorithms(
     budget = (2.0 if report.quick else 6.0) * (1 + k / 100)
     curves = {label: _curve(options, train, test, k, budget)
               for label, options in ALGORITHMS.items()}  # fmt: skip
-    display = CurvesDisplay(dict(curves), "seconds of processor time", "held-out perplexity").plot()
-    display.ax_.set_xscale("log")
-    display.ax_.get_legend().set_frame_on(True)
+    display = CurvesDisplay(dict(curves), "seconds of processor time", "held-out perplexity")
+    display.plot(log_x=True)
     caption = f"{item}: perplexity of held-out halves of documents against time, {where}."
     report.figure(display, caption, item)
     last = {label: curve.perplexity[-1] for label, curve in curves.items()}
     report.table(
         Tidy(algorithm=list(last), perplexity=list(last.values()),
-             seconds=[curve.seconds[-1] for curve in curves.values()]),
-        f"After {budget:.0f} seconds of work of one thread each, or once converged.",
+             seconds=[curve.seconds[-1] for curve in curves.values()],
+             settled=["yes" if _is_settled(curve) else "no" for curve in curves.values()]),
+        f"After {budget:.0f} seconds of work of one thread, or as soon as perplexity has settled "
+        "(less than 0.2 % of change over the last three looks).",
     )  # fmt: skip
     return curves
 
@@ -168,7 +169,7 @@ def _curve(options: dict[str, Any], train: Any, test: Any, k: int, budget: float
     advance(copy.deepcopy(point))  # compiles, off the clock
     looks = np.geomspace(budget / 50, budget, 12)
     curve, seconds = Curve([], []), 0.0
-    while seconds < budget and not _settled(curve, budget / 4):
+    while seconds < budget and not (curve.seconds[-1:] >= [budget / 4] and _is_settled(curve)):
         began = time.process_time()
         point, *_ = advance(point)
         seconds += time.process_time() - began
@@ -178,13 +179,11 @@ def _curve(options: dict[str, Any], train: Any, test: Any, k: int, budget: float
     return curve
 
 
-def _settled(curve: Curve, at_least: float) -> bool:
+def _is_settled(curve: Curve) -> bool:
     """Whether perplexity has changed by less than 0.2 % over the last three looks.
 
     Looks are so far apart that these are more than half of the time.
     """
-    if not curve.seconds or curve.seconds[-1] < at_least:
-        return False
     last = curve.perplexity[-3:]
     return len(last) == 3 and max(last) < 1.002 * min(last)
 

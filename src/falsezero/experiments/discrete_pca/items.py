@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from falsezero.experiments._items import Item
 
-_CORPUS = "the data at hand: newsgroups and film reviews, for RCV1 is not free; and fewer rows"
+_CORPUS = "the data at hand: newsgroups and film reviews, since RCV1 is not free, and fewer rows"
 _DERIVED = "formulas; tests of the model check them"
 
 ITEMS = (
@@ -15,13 +15,13 @@ ITEMS = (
     Item("Gamma components", "slide 'Gamma components'", "densities of gammas; nearly Gaussian "
          "for shapes above 4"),
     Item("Algorithm issues", "slides 'Algorithm Issues', 'Mean Field', 'Gibbs'",
-         "EM, mean field, Gibbs and collapsed Gibbs; hyperparameters learnt", untested=_DERIVED),
+         "EM, mean field, Gibbs and collapsed Gibbs; hyperparameters learned", untested=_DERIVED),
     Item("Example component, words", "slides 'Example component'",
          "four multinomials packed into one vector; distinctive words",
          doubt="the data at hand: messages of four newsgroups"),
     Item("Example component, phrases", "slides 'Example component'",
          "distinctive phrases of the component Mythology",
-         doubt="the data at hand: messages of four newsgroups, for the pages are not at hand"),
+         doubt="the data at hand: messages of four newsgroups, since the pages are not at hand"),
     Item("Example component, pages", "slides 'Example component'",
          "pages ranked by topic and links (topic-specific PageRank)",
          doubt="the data at hand: Cora and CiteSeer, papers and their citations"),
@@ -30,20 +30,21 @@ ITEMS = (
          doubt="the data at hand: binary words of four newsgroups"),
     Item("Applications, retrieval", "slide 'Text Applications'",
          "language models for information retrieval",
-         doubt="the data at hand: messages as queries, those of their group as answers"),
+         doubt="the data at hand: messages are the queries, and those of the same group the right answers"),
     Item("Applications, synonyms", "slide 'Text Applications'", "synonyms are discovered",
-         doubt="the data at hand: words of one stem, for no list of synonyms is at hand"),
+         doubt="the data at hand: words that share a stem, since no list of synonyms is at hand"),
     Item("Applications, language", "slide 'Text Applications'",
          "relations for a parser, ontologies",
          untested="the slides name these uses and show no result of them"),
     Item("Estimating K", "slide 'Estimating a good number'",
          "the harmonic mean estimates the evidence; it has an optimum",
-         doubt="the estimator's own contradiction: its variance is infinite, and it overrates"),
+         doubt="the slides' own contradiction: the variance of the harmonic mean is infinite, and in "
+         "practice it is far too high"),
     Item("Estimating K, VLDB", "slide 'Estimating a good number'",
          "K = 16 for 1800 VLDB abstracts", untested="the abstracts are not at hand"),
     Item("Estimating K, newsgroups", "slide 'Estimating a good number'",
          "K = 200 for 20 newsgroups with 30000 words", full_only=True,
-         doubt="the data at hand: a sample of the messages, whose optimum is lower"),
+         doubt="the data at hand: a sample of the messages and of the words"),
     Item("Bigrams", "slides 'Relative performance for bigrams'", "perplexity against time, "
          "K = 20, 100, 500", doubt=_CORPUS),
     Item("Documents", "slides 'Relative performance for documents'", "perplexity against time, "
@@ -60,5 +61,5 @@ ITEMS = (
          "direct Gibbs usually catches up", doubt=_CORPUS),
     Item("Results, over-fitting", "slide 'Results summary'",
          "mean field starts to over-fit quickly",
-         doubt=f"{_CORPUS}; prior and smoothing of ours differ"),
+         doubt=f"{_CORPUS}; our prior and smoothing may differ from theirs"),
 )  # fmt: skip

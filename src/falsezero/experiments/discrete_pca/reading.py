@@ -45,12 +45,12 @@ def groups(report: Report, messages: list[list[Lemma]]) -> tuple[DiscretePCA, Ta
     by = (
         "HanTa, a tagger whose model of English comes with its package"
         if has_tagger()
-        else "their endings, for HanTa, the tagger of the full report, is not installed"
+        else "their endings, since HanTa, the tagger of the recorded report, is not installed"
     )
     report.section(
         "Example component: lemmas in four groups, and phrases",
-        "The pages of Wikipedia are not at hand as text. Messages of four newsgroups stand for "
-        f"them, their words lemmatised and grouped by {by}. Phrases, an adjective or noun before a "
+        "The text of the Wikipedia pages is not at hand. Messages of four newsgroups stand in for "
+        f"it, their words lemmatised and grouped by {by}. Phrases, an adjective or noun before a "
         "noun, are a fifth group here.",
     )
     table, kinds = lemmas_and_phrases(messages)
@@ -101,8 +101,8 @@ def pages(report: Report) -> None:
     """Slide "Example component": papers ranked by topic and links, beside topic alone."""
     report.section(
         "Example component: papers ranked by topic and links",
-        "A surfer who is interested in one topic follows citations towards papers on it. Fields "
-        "of the papers took no part; a good ranking of a topic keeps to one field.",
+        "A surfer interested in one topic follows citations towards papers on it. The fields of "
+        "the papers are not used; a good ranking for a topic keeps to one field.",
     )
     for name, load in (("Cora", load_cora), ("CiteSeer", load_citeseer)):
         words, links = load("words"), load("citations")
@@ -119,7 +119,10 @@ def pages(report: Report) -> None:
         plain = np.array([[label[r] for r in rows["row"][rows["component"] == c].tolist()]
                           for c in range(k)]).T  # fmt: skip
         _judge_pages(report, name, graph, fields, top, plain)
-        report.table(_listed(model, fields, top), f"{name}: words of a topic, fields of its best.")
+        report.table(
+            _listed(model, fields, top),
+            f"{name}: the words of each topic, and the fields of its 20 best papers.",
+        )
 
 
 def _listed(model: DiscretePCA, fields: np.ndarray, top: np.ndarray) -> Tidy:
@@ -129,7 +132,9 @@ def _listed(model: DiscretePCA, fields: np.ndarray, top: np.ndarray) -> Tidy:
         of = words["word"][words["component"] == c]
         names, counts = np.unique(fields[top[:, c]], return_counts=True)
         best = ", ".join(f"{names[i]} {counts[i]}" for i in np.argsort(-counts)[:3])
-        lines.append({"topic": c + 1, "words": " ".join(map(str, of)), "fields of 20 papers": best})
+        lines.append(
+            {"topic": c + 1, "words": " ".join(map(str, of)), "fields of the 20 papers": best}
+        )
     return Tidy.from_rows(lines)
 
 

@@ -103,22 +103,26 @@ def _retrieve(
                                      for r, s in zip(right, scores, strict=True)]))  # fmt: skip
     item = "Applications, retrieval"
     table = Tidy(language_model=list(found), average_precision=list(found.values()))
-    report.table(table, "Mean average precision; messages of the query's group count.", item)
+    report.table(
+        table,
+        "Mean average precision; messages of the query's own group are the right answers.",
+        item,
+    )
     report.claim(
         item,
         "topics help a language model for retrieval",
         f"{found['words and topics']:.3f} with topics, {found['words']:.3f} by words alone",
         found["words and topics"] > found["words"],
-        ours="categories of messages as judgements, fixed shares of the mixture",
+        ours="newsgroups as relevance judgements, fixed mixture shares",
     )
 
 
 def synonyms(report: Report, model: DiscretePCA, table: Table) -> None:
-    """Words with like topics; words of one stem stand for synonyms that somebody listed."""
+    """Words with similar topics; words that share a stem stand in for a list of synonyms."""
     report.section(
-        "Text applications: words that mean alike",
-        "Words are neighbours where their shares of the components are alike (cosine). No list of "
-        "synonyms is at hand; words of one stem, such as encrypt and encryption, stand for one.",
+        "Text applications: words of similar meaning",
+        "Words are neighbours where their shares of the components are similar (cosine). No list of "
+        "synonyms is at hand; words that share a stem, such as encrypt and encryption, stand in.",
     )
     theta = model.components_ * model.row_weights_.mean(axis=0)[:, None]
     profile = (theta / np.linalg.norm(theta, axis=0)).T
@@ -145,9 +149,9 @@ def synonyms(report: Report, model: DiscretePCA, table: Table) -> None:
     ]
     report.claim(
         item,
-        "components discover words of like meaning",
+        "components discover words of similar meaning",
         f"a word of the same stem is nearer than {np.mean(nearer):.0%} of the other words, on "
         f"average over {len(nearer)} words",
         bool(np.mean(nearer) > 0.75),
-        ours="nearer than three quarters; by chance it is half",
+        ours="nearer than three quarters of them; by chance it would be half",
     )
