@@ -74,8 +74,8 @@ def log_evidence(
         For BinaryICA the table that it was fitted on. Cells not observed are left out.
     method : {"annealed", "reverse", "harmonic"}
         For DiscretePCA "reverse" anneals from the posterior back to the prior and errs on the high
-        side, so that both together bracket the evidence; "harmonic" is the harmonic mean of the slides, for
-        comparison only.
+        side, so that both together bracket the evidence; "harmonic" is the harmonic mean of the
+        slides, for comparison only.
     n_chains, n_steps : int
         Longer chains are worth more than many.
     random_state : int, Generator, RandomState or None

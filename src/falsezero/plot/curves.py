@@ -76,7 +76,7 @@ def _are_whole(values: Any) -> bool:
 
 
 class GroupedBarsDisplay(Display):
-    """Several distributions over the same categories, one panel each.
+    """Several distributions over the same categories, counted from 1, one panel each.
 
     Parameters
     ----------
@@ -99,7 +99,8 @@ class GroupedBarsDisplay(Display):
         panels = self._begin_panels(ax, 1, len(self.panels), (2.6 * len(self.panels), 2.6))
         top = max(np.max(heights) for heights in self.panels.values())
         for panel, (title, heights) in zip(panels.flat, self.panels.items(), strict=True):
-            panel.bar(np.arange(len(heights)), heights, color=palette(1)[0])
+            panel.bar(np.arange(1, len(heights) + 1), heights, color=palette(1)[0])
+            panel.xaxis.get_major_locator().set_params(integer=True)
             panel.set(ylim=(0, 1.05 * top), xlabel=self.x_label)
             panel.set_title(title, fontsize=9)
             panel.spines[["top", "right"]].set_visible(False)

@@ -71,7 +71,7 @@ class FeatureMatricesDisplay(Display):
             self.coupling, cmap="PuOr_r", vmin=-top, vmax=top, interpolation="nearest"
         )
         for axis, n in zip((panels[1].yaxis, panels[1].xaxis), self.coupling.shape, strict=True):
-            axis.set_ticks(np.arange(n), np.arange(1, n + 1))
+            _number(axis, n)
         panels[1].set(xlabel="column feature", ylabel="row feature")
         bar = self.figure_.colorbar(image, ax=panels[1], fraction=0.06, location="bottom")
         bar.set_label("purple: they repel\norange: they attract", fontsize=8)
@@ -89,9 +89,16 @@ class FeatureMatricesDisplay(Display):
             features[order], cmap=INK, vmin=0, vmax=1, aspect="auto", interpolation="nearest"
         )
         panel.set_title(title, fontsize=9)
-        panel.set_xticks(np.arange(features.shape[1]), np.arange(1, features.shape[1] + 1))
+        _number(panel.xaxis, features.shape[1])
         if len(labels) <= max_labels:
             names = [shorten(labels[i], 18) for i in order]
             panel.set_yticks(np.arange(len(labels)), names, fontsize=7)
         else:
             panel.set_yticks([])
+
+
+def _number(axis: Any, count: int, most: int = 20) -> None:
+    """Ticks that count from 1: at every one, or every fifth, tenth ... where they are many."""
+    step = 1 if count <= most else 5 * -(-count // (5 * most))
+    at = np.arange(step - 1, count, step)
+    axis.set_ticks(at, at + 1)

@@ -63,6 +63,7 @@ class MatricesDisplay(Display):
             panel.set_title(title, fontsize=9)
             for i, (top, bottom, left, right) in enumerate(regions):
                 corners = ([left, right, right, left, left], [top, top, bottom, bottom, top])
-                colour = COLOURS[i % len(COLOURS)]
-                panel.plot(*(np.add(side, 0.5) for side in corners), color=colour, lw=1.2)
+                frame = [np.add(side, 0.5) for side in corners]
+                for colour, width in (("white", 3.2), (COLOURS[i % len(COLOURS)], 1.6)):
+                    panel.plot(*frame, color=colour, lw=width)
         return self

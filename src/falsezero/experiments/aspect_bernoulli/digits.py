@@ -100,7 +100,7 @@ def removal(report: Report, data: Dataset) -> None:
     error = {name: r[..., 0].std(axis=1, ddof=1) / np.sqrt(N_SUBSETS) for name, r in rates.items()}
     curves = {name: (orders, rates[name][..., 0].mean(axis=1), error[name]) for name in METHODS}
     display = CurvesDisplay(curves, "number of components", "noise removal rate").plot()
-    report.figure(display, "Figure 10: noise removal rate.", "Figure 10")
+    report.figure(display, "Figure 10: noise removal rate, one standard error.", "Figure 10")
     at = orders.index(14)
     table = Tidy(
         method=list(METHODS),
@@ -225,8 +225,8 @@ def _who_made_the_noise(
     high, low = totals / (changed.sum(), untouched.sum())
     report.claim(
         where,
-        "the phantom explains spoilt pixels with the highest probability",
-        f"mean posterior {high:.2f} at spoilt pixels, {low:.2f} at others of the same colour",
+        "the phantom explains corrupted pixels with the highest probability",
+        f"mean posterior {high:.2f} at corrupted pixels, {low:.2f} at others of the same colour",
         bool(high > low),
     )
 

@@ -17,7 +17,6 @@ from falsezero.experiments._methods import AS_IN_THE_PAPER, fitted
 from falsezero.experiments._report import Report
 from falsezero.plot import (
     BoxesDisplay,
-    ComponentHeatmapDisplay,
     GroupedBarsDisplay,
     MatricesDisplay,
     PhantomWeightDisplay,
@@ -36,18 +35,19 @@ def aspects(report: Report, data: Dataset) -> Any:
     phantoms = find_phantoms(model)
     finds = table.to_numpy()
     genus_age = (finds * ages[:, None]).sum(axis=0) / finds.sum(axis=0)
-    by_age = table.select(columns=np.argsort(genus_age))
+    panel = {"probability of a find": model.components_[:, np.argsort(genus_age)]}
+    display = MatricesDisplay(panel, "genera, young to old", "aspect", (0, 1)).plot()
+    display.figure_.set_size_inches(7.6, 2.2)
+    white = phantoms.white
     report.figure(
-        ComponentHeatmapDisplay(
-            model.components_[:, np.argsort(genus_age)], by_age.columns, phantoms.kinds
-        ).plot(max_columns=139, keep_order=True),
-        "Figure 5 (a): probability of a find by aspect and genus, genera from young to old.",
+        display,
+        "Figure 5 (a): probability of a find by aspect and genus, from white for 0 to dark for 1; "
+        f"white phantom: {', '.join(f'aspect {k + 1}' for k in white) or 'none'}.",
         "Figure 5 (a)",
     )
     samples = _weighted_ages(model.components_, genus_age, phantoms.content)
     display = BoxesDisplay(samples, "age of genus, Ma").plot()
-    report.figure(display, "Figure 5 (b): ages by aspect.", "Figure 5 (b)")
-    white = phantoms.white
+    report.figure(display, "Figure 5 (b): ages of the genera of each aspect.", "Figure 5 (b)")
     report.claim(
         "Figure 5 (a)",
         "one of four aspects is a white phantom",
@@ -181,7 +181,9 @@ def added_ones(
         shares = posterior_histogram(models[name], clean, spoilt)
         panels = {n.replace("_", " "): shares[n] for n in ("true_ones", "added_ones", "zeros")}
         display = GroupedBarsDisplay(panels, "component", "share").plot()
-        caption = f"{where}, {kind}, {name}: share of components in true and added ones."
+        caption = (
+            f"{where}, {kind}, {name}: share of each component in true ones, added ones, zeros."
+        )
         report.figure(display, caption, where)
         contrast = float(np.max(shares["added_ones"] - shares["true_ones"]))
         models[f"{name} contrast"] = contrast

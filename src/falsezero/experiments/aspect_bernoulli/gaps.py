@@ -123,10 +123,12 @@ def over_iterations(report: Report, data: Dataset) -> None:
                 likelihood[seed, looks.index(i)] = log_likelihood(x, pair)
     _say_where_starts_end(report, decrease[:, -1], likelihood[:, -1])
     curves = {f"start {seed + 1}": (looks, values) for seed, values in enumerate(decrease[:8])}
-    display = CurvesDisplay(curves, "iterations of eqs. 12-17", "decrease in gaps").plot()
-    display.ax_.set_xscale("log")
+    display = CurvesDisplay(curves, "iterations of eqs. 12-17", "decrease in gaps")
+    display.plot(log_x=True)
     display.ax_.axhline(745, color="black", lw=1, ls="--")
-    caption = "Decrease in gaps on the way of the paper's iteration; dashed: the paper's 745."
+    caption = (
+        "Decrease in gaps over the paper's iteration, a line per start; dashed: the paper's 745."
+    )
     report.figure(display, caption, "Table 4")
     models = {
         "AB, maximum likelihood": fitted("AB", table, 4, n_init=5),
@@ -142,12 +144,14 @@ def over_iterations(report: Report, data: Dataset) -> None:
         {"method": name, "decrease": g.decrease, "new ones inside": share_inside(g)}
         for name, g in found.items()
     ]
-    report.table(Tidy.from_rows(rows), "Phantom removed; the share inside is the sturdier number.")
+    report.table(
+        Tidy.from_rows(rows), "Phantom removed; the share inside is the more robust figure."
+    )
     _judge_iterations(report, table, ages, decrease, looks, found)
 
 
 def _say_where_starts_end(report: Report, decrease: np.ndarray, likelihood: np.ndarray) -> None:
-    """How far the figure of Table 4 hangs on the start."""
+    """How far the figure of Table 4 depends on the start."""
     ends = zip(likelihood, decrease, strict=True)
     said = ", ".join(f"{value:.0f} nats: {change:+.0f}" for value, change in sorted(ends))
     report.text(f"Log likelihood and decrease in gaps at the end of every start: {said}.")
@@ -183,6 +187,6 @@ def _judge_iterations(
     share = {name: share_inside(g) for name, g in found.items()}
     said = ", ".join(f"{name} {value:.0%}" for name, value in share.items())
     report.text(
-        "Not in the paper, and sturdier than its figure: the share of the new ones that lie "
+        "Not in the paper, and more robust than its figure: the share of the new ones that lie "
         f"between the first and the last find of their genus. {said}; by chance {chance:.0%}."
     )

@@ -146,7 +146,7 @@ def _expansion(report: Report, model: Any, table: Any) -> None:
     report.claim(
         "Table 3",
         "words expected fit the topic of the message",
-        "see the table: a matter of reading, no figure stands for it",
+        "left to the reader of the table: the paper gives no figure either",
         None,
     )
 

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 from falsezero.experiments._items import Item
 
-_CHAT = "the data at hand: 1490 political blogs that link to each other, for the chat is not public"
-_DNA = "messages of four newsgroups stand for DNA fingerprints of four treatments (not public)"
+_CHAT = (
+    "the data at hand: 1490 political blogs that link to each other, since the chat is not public"
+)
+_DNA = (
+    "messages of four newsgroups stand in for DNA fingerprints of four treatments, which are not "
+    "public"
+)
 _DEGREE = "our reading: the paper does not give its degree of corruption"
 
 ITEMS = (
     Item("Section 2.1.1", "section 2.1.1", "the variational E-step settles in 5-6 iterations"),
     Item("Section 2.2", "sections 2.2 and 4.1", "superfluous components go extinct",
-         doubt="the paper's own contradiction: with its Dirichlet(1) prior all components are "
-         "wanted; a prior below 1 is needed"),
+         doubt="the paper's own contradiction: under its Dirichlet(1) prior no component goes "
+         "extinct; that takes a parameter below 1"),
     Item("Figure 1", "section 1.1", "Beta densities"),
     Item("Figure 2, left", "section 4.1", "the bound rises over the E- and M-steps"),
     Item("Figure 2, right", "section 4.1", "the bound peaks at the true K = 3",
@@ -46,12 +51,12 @@ ITEMS = (
     Item("Figure 20", "section 5.2", "weights and components of a network; some are blank",
          doubt=_CHAT),
     Item("Section 5.2, lags", "section 5.2", "connections found by mixed transitions of lag 1-8",
-         doubt="the data at hand: a made-up chat, for the paper's is not public"),
+         doubt="the data at hand: a simulated chat, since the paper's is not public"),
     Item("Table 2", "section 5.3", "messages expanded", doubt="the data at hand: other messages"),
     Item("Table 3", "section 5.3", "held-out messages expanded"),
     Item("Section 5.3", "section 5.3", "clusters mismatch the newsgroups in 5.75 %",
          doubt="the data at hand: other messages of the same groups"),
     Item("Section 6", "section 6", "non-ignorable missing data could be modelled",
-         untested="a wish of the paper, not a result; models of repeated looks answer it"),
+         untested="a wish of the paper, not a result; the models of repeated looks answer it"),
 )  # fmt: skip
 """Equations and appendices derive the algorithm; tests of the model check them."""

@@ -106,8 +106,8 @@ def steps(report: Report) -> None:
     kinds, bound = np.array([kind for kind, _ in found]), np.array([value for _, value in found])
     at = np.arange(1, len(bound) + 1)
     curves = {f"{kind}-step": (at[kinds == kind], bound[kinds == kind]) for kind in "EM"}
-    display = CurvesDisplay(curves, "step", "evidence bound").plot(dots=list(curves))
-    display.ax_.set_xscale("log")
+    display = CurvesDisplay(curves, "step", "evidence bound")
+    display.plot(dots=list(curves), log_x=True)
     report.figure(display, "Figure 2, left: the bound within E- and M-steps.", "Figure 2, left")
     fall = float(np.minimum(np.diff(bound), 0).min())
     said = f"largest fall {abs(fall):.1g}"

@@ -82,7 +82,7 @@ def bars(report: Report) -> None:
             for m in models.values()
         }
     table = Tidy.from_rows(rows)
-    report.table(table, "Row features and errors at missing cells, one line a data set.")
+    report.table(table, "Row features and errors at missing cells, one line per data set.")
     display = CurvesDisplay(curves, "seconds", "log joint density").plot()
     caption = "Log joint density against time, last data set, first chain."
     report.figure(display, caption, "Section 3.3, moves")
@@ -121,7 +121,7 @@ def _judge_bars(report: Report, table: Tidy) -> None:
     near = np.abs(table["found"] - table["true features"]) <= 2
     report.claim(
         "Figure 3",
-        "the features learnt are fairly similar to those that made the data",
+        "the features learned are fairly similar to those that made the data",
         f"their number is within 2 of the truth in {near.sum()} of {len(near)} data sets",
         bool(near.mean() >= 0.8),
         ours="in 80 % of the data sets",

@@ -23,9 +23,10 @@ def genes(report: Report) -> None:
     varied = np.argsort(-logs.var(axis=0))[:n_genes]
     table = logs[:, varied]
     table = (table - table.mean(axis=0)) / table.std(axis=0)
+    # Every fifth draw is kept: all of them would take gigabytes and tell no more.
     model = BinaryMatrixFactorization(
-        likelihood="gaussian", n_chains=2, warmup=sweeps // 2, n_draws=sweeps // 2, random_state=0,
-        n_jobs=2,
+        likelihood="gaussian", n_chains=2, warmup=sweeps // 2, n_draws=sweeps // 10, thin=5,
+        random_state=0, n_jobs=2,
     ).fit(table)  # fmt: skip
     seconds = max(row["seconds"] for row in model.history_)
     report.text(f"{sweeps} sweeps of two chains took {seconds:.0f} s. {agreement(model)}")
@@ -42,7 +43,7 @@ def genes(report: Report) -> None:
 
 
 def _judge(report: Report, learnt: np.ndarray) -> None:
-    """Clusters of patients: the rows of each learnt feature."""
+    """Clusters of patients: the rows of each learned feature."""
     size, shared = learnt.mean(axis=0), learnt[learnt.sum(axis=1) > 1].sum(axis=0)
     alone = int((shared < learnt.sum(axis=0)).sum())
     several = (learnt.sum(axis=1) > 1).mean()
@@ -65,7 +66,10 @@ def _picture(report: Report, table: np.ndarray, model: Any) -> None:
     limits = tuple(np.quantile(table, (0.02, 0.98)))
     panels = {"X": table[np.ix_(rows, few)], "U W V'": model.posterior_predict()[np.ix_(rows, few)]}
     display = MatricesDisplay(panels, "genes", "patients", limits)
-    caption = "Figure 5: table and reconstruction, ordered; the strongest pairs of features framed."
+    caption = (
+        "Figure 5: table and reconstruction, ordered by the features of a draw; framed: the "
+        "largest contiguous regions of six strong pairs of features."
+    )
     report.figure(display.plot(regions=_regions(u, v, w)), caption, "Figure 5")
     report.figure(
         FeatureMatricesDisplay(u, w, v).plot(), "Figure 5: U, W and V of a draw.", "Figure 5"
@@ -75,21 +79,23 @@ def _picture(report: Report, table: np.ndarray, model: Any) -> None:
 def _regions(
     u: np.ndarray, v: np.ndarray, w: np.ndarray, n_pairs: int = 6
 ) -> list[tuple[int, int, int, int]]:
-    """The two largest contiguous blocks of each of the strongest pairs of learnt features.
+    """The two largest contiguous regions of each of the strongest pairs of learned features.
 
-    A pair is strong where its weight times its number of cells is large.
+    A pair is strong where its weight times the cells of these regions is large.
     """
-    size = np.outer(u[:, 1:].sum(axis=0), v[:, 1:].sum(axis=0))
-    strongest = np.argsort(-np.abs(w[1:, 1:]) * size, axis=None)[:n_pairs]
-    pairs = zip(*np.unravel_index(strongest, w[1:, 1:].shape), strict=True)
-    found = []
-    for k, m in pairs:
-        blocks = [
-            (*rows, *columns) for rows in _runs(u[:, 1 + k]) for columns in _runs(v[:, 1 + m])
-        ]
-        largest = sorted(blocks, key=lambda b: (b[1] - b[0]) * (b[3] - b[2]), reverse=True)
-        found += largest[:2]
-    return found
+    regions = {}
+    for k in range(1, w.shape[0]):
+        for m in range(1, w.shape[1]):
+            pairs = [(*rows, *columns) for rows in _runs(u[:, k]) for columns in _runs(v[:, m])]
+            regions[k, m] = sorted(pairs, key=_area, reverse=True)[:2]
+    strength = {pair: abs(w[pair]) * sum(map(_area, of)) for pair, of in regions.items()}
+    strongest = sorted(strength, key=strength.__getitem__, reverse=True)[:n_pairs]
+    return [region for pair in strongest for region in regions[pair]]
+
+
+def _area(region: tuple[int, int, int, int]) -> int:
+    top, bottom, left, right = region
+    return (bottom - top) * (right - left)
 
 
 def _runs(on: np.ndarray) -> list[tuple[int, int]]:

@@ -11,17 +11,17 @@ _BARS = (
 
 ITEMS = (
     Item("Figure 1", "section 2", "the model as a graph and as a picture",
-         untested="a drawing of the model, without a result"),
+         untested="a drawing of the model, not a result"),
     Item("Section 2, likelihoods", "section 2", "Gaussian, logistic and Poisson cells",
          untested="all three are fitted and tested as models; categorical cells are not offered: "
-         "the paper names them and gives no model of them"),
+         "the paper names them but gives no model for them"),
     Item("Section 2, priors", "section 2", "Beta priors with beta, W with a prior mean",
-         untested="beta is 1 in all experiments of the paper and here; a prior mean of W, a "
-         "global weight and noise that differs between cells stand in its formulas, and no "
-         "experiment uses them"),
+         untested="beta is 1 in all experiments of the paper and here; its formulas also allow a "
+         "prior mean of W, a global weight and noise that differs between cells, but none of its "
+         "experiments uses them"),
     Item("Section 3.3, moves", "section 3.3", "split-merge moves make mixing faster",
-         doubt="our reading: chains that start from the prior are short, and a proposal costs "
-         "as much as a sweep of a small table"),
+         doubt="not known: chains end in different modes, so that the way to the same density "
+         "varies more between data sets and chains than split-merge changes it"),
     Item("Figure 2", "section 4.1", "missing halves of bars restored, A to E", doubt=_BARS),
     Item("Figure 3", "section 4.1", "V and W V' that made the bars, and those of a draw",
          doubt=_BARS),

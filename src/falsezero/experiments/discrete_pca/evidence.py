@@ -44,7 +44,7 @@ def evidence(report: Report) -> None:
     )
     values = sparse.csr_array(load_reuters395().table.values)[:: 8 if report.quick else 1]
     values = sparse.csr_array(values[:, np.asarray(values.sum(axis=0)) > 1])
-    steps = 150 if report.quick else 300
+    steps = 150 if report.quick else 200
     orders = (4, 8, 16, 32, 64)
     tables = _estimates(values, orders, [*BOUNDS, "harmonic"], steps)
     bracket = _show(report, tables, "Reuters", "Estimating K")
@@ -71,7 +71,7 @@ def newsgroups_order(report: Report) -> None:
     report.section("Estimating K: 20 newsgroups")
     values = sparse.csr_array(load_newsgroups20().table.values)[::20]
     values = sparse.csr_array(values[:, np.asarray((values > 0).sum(axis=0)) > 4])
-    tables = _estimates(values, (20, 50, 100, 200), list(BOUNDS), 200)
+    tables = _estimates(values, (20, 50, 100, 200), list(BOUNDS), 100)
     item = "Estimating K, newsgroups"
     bracket = _show(report, tables, "20 newsgroups", item)
     claim = (

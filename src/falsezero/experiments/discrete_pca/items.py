@@ -30,7 +30,8 @@ ITEMS = (
          doubt="the data at hand: binary words of four newsgroups"),
     Item("Applications, retrieval", "slide 'Text Applications'",
          "language models for information retrieval",
-         doubt="the data at hand: messages are the queries, and those of the same group the right answers"),
+         doubt="the data at hand: messages as queries, and those of the same group as right "
+         "answers"),
     Item("Applications, synonyms", "slide 'Text Applications'", "synonyms are discovered",
          doubt="the data at hand: words that share a stem, since no list of synonyms is at hand"),
     Item("Applications, language", "slide 'Text Applications'",
@@ -38,8 +39,8 @@ ITEMS = (
          untested="the slides name these uses and show no result of them"),
     Item("Estimating K", "slide 'Estimating a good number'",
          "the harmonic mean estimates the evidence; it has an optimum",
-         doubt="the slides' own contradiction: the variance of the harmonic mean is infinite, and in "
-         "practice it is far too high"),
+         doubt="the slides' own contradiction: the variance of the harmonic mean is infinite, and "
+         "in practice it is far too high"),
     Item("Estimating K, VLDB", "slide 'Estimating a good number'",
          "K = 16 for 1800 VLDB abstracts", untested="the abstracts are not at hand"),
     Item("Estimating K, newsgroups", "slide 'Estimating a good number'",

@@ -121,8 +121,9 @@ def synonyms(report: Report, model: DiscretePCA, table: Table) -> None:
     """Words with similar topics; words that share a stem stand in for a list of synonyms."""
     report.section(
         "Text applications: words of similar meaning",
-        "Words are neighbours where their shares of the components are similar (cosine). No list of "
-        "synonyms is at hand; words that share a stem, such as encrypt and encryption, stand in.",
+        "Words are neighbours where their shares of the components are similar (cosine). No list "
+        "of synonyms is at hand; words that share a stem, such as encrypt and encryption, stand "
+        "in.",
     )
     theta = model.components_ * model.row_weights_.mean(axis=0)[:, None]
     profile = (theta / np.linalg.norm(theta, axis=0)).T

@@ -61,8 +61,9 @@ def _judge(report: Report, order: int, mean: dict[str, float]) -> None:
         f"{mean['PLSA']:.2f} against {mean[PAPER]:.2f} bits {ours}",
         mean["PLSA"] < mean[PAPER] + 0.5,
         ours="half a bit",
-        reason="our reading: folding in refits PLSA's weights to the very papers that are scored, "
-        "which the paper itself calls an optical advantage; here they are averaged",
+        reason="our reading: folding in refits PLSA's weights to the very papers that are "
+        "scored, which the paper itself calls an optical advantage; here they are averaged "
+        "over the training papers",
     )
 
 

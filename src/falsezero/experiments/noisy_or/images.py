@@ -80,8 +80,8 @@ def _draw_recovery(report: Report, table: Tidy, sizes: tuple[int, ...]) -> None:
         of = [table["new"][(table["algorithm"] == name) & (table["images"] == s)] for s in sizes]
         curves[name] = (sizes, [v.mean() for v in of], [v.std() for v in of])
     curves["truth"] = (sizes, [table["truth"].mean()] * len(sizes))
-    display = CurvesDisplay(curves, "training images", "exact log likelihood of a new image").plot()
-    display.ax_.set_xscale("log")
+    display = CurvesDisplay(curves, "training images", "exact log likelihood of a new image")
+    display.plot(log_x=True)
     caption = "Figure 6: likelihood of 2000 new images, one standard deviation."
     report.figure(display, caption, "Figure 6")
 

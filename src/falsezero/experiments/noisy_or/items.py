@@ -5,11 +5,11 @@ from __future__ import annotations
 from falsezero.experiments._items import Item
 
 _RANDOM = (
-    "not known: from random starts the paper's updates, as we read them, end in poor optima; the "
-    "paper does not say whether it chose among starts. Ours starts from a search"
+    "not known: from random starts the paper's updates, as we read them, end in poor optima; "
+    "the paper does not say whether it chose among several starts. Ours begins with a search"
 )
-_AUTHORS = "the data at hand: statisticians and their schools, for the crawl is not public"
-_PICTURE = "a drawing of the model or of its formulas, without a result"
+_AUTHORS = "the data at hand: statisticians and their schools, since the crawl is not public"
+_PICTURE = "a drawing of the model or of its formulas, not a result"
 
 ITEMS = (
     Item("Figure 1", "section 2", "the model as a graph", untested=_PICTURE),
@@ -19,7 +19,7 @@ ITEMS = (
     Item("Section 3.3", "section 3.3", "links not needed are shut off by themselves",
          doubt=_RANDOM),
     Item("Figure 4", "section 4", "image patterns and images made of them"),
-    Item("Figure 5", "section 4.1", "models learnt from 50, 200 and 1000 images",
+    Item("Figure 5", "section 4.1", "models learned from 50, 200 and 1000 images",
          doubt=_RANDOM),
     Item("Figure 6", "section 4.1", "likelihood of new images over the training images",
          doubt=_RANDOM),

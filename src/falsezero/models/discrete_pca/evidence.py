@@ -166,10 +166,11 @@ def table_evidence(
         "annealed" importance sampling (Neal, 2001) goes from the prior of v to its posterior in
         `n_steps` sweeps, once a chain; its mean is unbiased on the natural scale, so its log errs
         on the low side. "reverse" goes back from the posterior to the prior and errs on the high
-        side (Grosse, Ghahramani and Adams, 2015), as far as its start, a forward run and some
-        more sweeps, has reached the posterior: both together bracket the evidence, and a gap
-        far wider than their errors says that `n_steps` is too small. "harmonic" is the slides', over `n_steps` draws of the collapsed sampler after as many of warm-up; the
-        general "gamma-multinomial" has the annealed estimate only.
+        side (Grosse, Ghahramani and Adams, 2015), as far as its start, a forward run and some more
+        sweeps, has reached the posterior. Both together bracket the evidence: a gap far wider than
+        their errors says that `n_steps` is too small. "harmonic" is the slides', over `n_steps`
+        draws of the collapsed sampler after as many of warm-up; the general "gamma-multinomial"
+        does without it.
     n_steps, n_chains : int
         Sweeps of a chain, and chains; longer chains are worth more than many.
     random_state : int, Generator, RandomState or None
