@@ -242,13 +242,14 @@ class Report:
 
 
 def _png(figure: Any) -> bytes:
-    """A picture in 32 colours: a third of the size, and no difference to the eye."""
+    """A picture in 64 colours that cover its own: a third of the size, and as good to see."""
     from PIL import Image
 
     drawn, small = io.BytesIO(), io.BytesIO()
     figure.savefig(drawn, format="png", dpi=110)
     picture = Image.open(drawn).convert("RGB")
-    picture.quantize(32, dither=Image.Dither.NONE).save(small, format="png", optimize=True)
+    few = picture.quantize(64, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)
+    few.save(small, format="png", optimize=True)
     return small.getvalue()
 
 

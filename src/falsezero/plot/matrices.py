@@ -49,6 +49,8 @@ class MatricesDisplay(Display):
         `regions` are framed: (first row, row after the last, first column, column after the last)
         as indices from 0.
         """
+        from matplotlib.patheffects import Normal, Stroke
+
         count = len(self.matrices)
         panels = self._begin_panels(ax, 1, count, (4.4 * count, 4.0))
         for panel, (title, matrix) in zip(panels.flat, self.matrices.items(), strict=True):
@@ -63,7 +65,10 @@ class MatricesDisplay(Display):
             panel.set_title(title, fontsize=9)
             for i, (top, bottom, left, right) in enumerate(regions):
                 corners = ([left, right, right, left, left], [top, top, bottom, bottom, top])
-                frame = [np.add(side, 0.5) for side in corners]
-                for colour, width in (("white", 3.2), (COLOURS[i % len(COLOURS)], 1.6)):
-                    panel.plot(*frame, color=colour, lw=width)
+                colour = COLOURS[i % len(COLOURS)]
+                (frame,) = panel.plot(
+                    *(np.add(side, 0.5) for side in corners), color=colour, lw=1.6
+                )
+                # A white rim, so that a frame shows on dark cells too.
+                frame.set_path_effects([Stroke(linewidth=3.2, foreground="white"), Normal()])
         return self

@@ -68,7 +68,7 @@ def _picture(report: Report, table: np.ndarray, model: Any) -> None:
     display = MatricesDisplay(panels, "genes", "patients", limits)
     caption = (
         "Figure 5: table and reconstruction, ordered by the features of a draw; framed: the "
-        "largest contiguous regions of six strong pairs of features."
+        "largest contiguous regions of four strong pairs of features."
     )
     report.figure(display.plot(regions=_regions(u, v, w)), caption, "Figure 5")
     report.figure(
@@ -77,7 +77,7 @@ def _picture(report: Report, table: np.ndarray, model: Any) -> None:
 
 
 def _regions(
-    u: np.ndarray, v: np.ndarray, w: np.ndarray, n_pairs: int = 6
+    u: np.ndarray, v: np.ndarray, w: np.ndarray, n_pairs: int = 4
 ) -> list[tuple[int, int, int, int]]:
     """The two largest contiguous regions of each of the strongest pairs of learned features.
 
