@@ -46,8 +46,8 @@ def aspects(report: Report, data: Dataset) -> Any:
         "Figure 5 (a)",
     )
     samples = _weighted_ages(model.components_, genus_age, phantoms.content)
-    display = BoxesDisplay(samples, "age of genus, Ma").plot()
-    report.figure(display, "Figure 5 (b): ages of the genera of each aspect.", "Figure 5 (b)")
+    boxes = BoxesDisplay(samples, "age of genus, Ma").plot()
+    report.figure(boxes, "Figure 5 (b): ages of the genera of each aspect.", "Figure 5 (b)")
     report.claim(
         "Figure 5 (a)",
         "one of four aspects is a white phantom",
