@@ -12,18 +12,18 @@ from pathlib import Path
 
 HERE = Path(__file__).parent
 PICTURES = {
-    "aspect-bernoulli-table-4": "Decrease in gaps on the way",
-    "aspect-bernoulli-entropies": "Fossils, four aspects: mean log likelihood",
+    "aspect-bernoulli-table-4": "Decrease in gaps over",
+    "aspect-bernoulli-entropies": "Equations 18-20",
     "aspect-bernoulli-figure-10": "Figure 10:",
     "binary-ica-figure-2-left": "Figure 2, left",
     "binary-ica-figure-2-right": "Figure 2, right: evidence by K, sparse",
-    "binary-ica-figure-19": "Figure 19 on the made-up chat",
+    "binary-ica-figure-19": "Figure 19 on the simulated chat",
     "binary-matrix-factorization-figure-2": "Figure 2 D",
     "binary-matrix-factorization-figure-5": "Figure 5: table",
     "discrete-pca-documents": "newsgroups, K = 100",
     "discrete-pca-evidence": "vidence over K, Reuters",
     "noisy-or-figure-6": "Figure 6",
-    "noisy-or-figure-14": "Figure 14, 10",
+    "noisy-or-figure-14": "components matched, 10 components",
 }
 """Pictures of the pages, and a part of the caption that each has in its report."""
 

@@ -82,7 +82,7 @@ def lags(report: Report) -> None:
     """Figure 19's two graphs on a chat made up for it."""
     report.section(
         "Section 5.2: a network from a sequence",
-        f"The paper's chat is not public. Here {N_PEOPLE} made-up people in {N_GROUPS} groups hold "
+        f"The paper's chat is not public. Here {N_PEOPLE} simulated people in {N_GROUPS} groups hold "
         f"{N_THREADS} conversations at a time in one room. The first graph links neighbours in the "
         "sequence, the second links each contribution with the one that it most likely answers.",
     )
@@ -94,7 +94,7 @@ def lags(report: Report) -> None:
     }
     panels = {name: _reordered(graph, report.quick) for name, graph in graphs.items()}
     display = MatricesDisplay(panels, "answered by", "speaker", (0.0, 1.0))
-    caption = "Figure 19 on the made-up chat: both graphs, nodes ordered by strongest component."
+    caption = "Figure 19 on the simulated chat: both graphs, nodes ordered by strongest component."
     report.figure(display.plot(), caption, "Section 5.2, lags")
     noise = {name: float((graph > chat.answers).sum() / graph.sum())
              for name, graph in graphs.items()}  # fmt: skip
