@@ -29,6 +29,8 @@ from falsezero.analysis.phantom_test import PhantomTest as PhantomTest
 from falsezero.analysis.phantom_test import phantom_test as phantom_test
 from falsezero.analysis.selection import Selection as Selection
 from falsezero.analysis.selection import select as select
+from falsezero.analysis.shard_output import transform_to_parquet as transform_to_parquet
+from falsezero.analysis.shard_output import zeros_to_parquet as zeros_to_parquet
 from falsezero.analysis.surprising import surprising_ones as surprising_ones
 from falsezero.analysis.surprising import surprising_zeros as surprising_zeros
 from falsezero.audit.audit import Audit as Audit

@@ -148,15 +148,13 @@ def _some_rows(blocks: Blocks, count: int, rng: np.random.Generator) -> Blocks:
     if len(picked) > count:
         picked = np.sort(rng.choice(picked, count, replace=False))
 
-    def gather(parts: list[Any]) -> Any:
-        return sparse.csr_array(sparse.vstack(parts, format="csr")[picked])
-
-    missing = None
-    if any(block.missing is not None for block in blocks):
-        missing = gather(
-            [
-                sparse.csr_array(b.shape, dtype=bool) if b.missing_csr is None else b.missing_csr
-                for b in blocks
-            ]
-        )
-    return Blocks([Block(0, gather([b.csr for b in blocks]), missing)], blocks.dtype)
+    ones, holes = [], []
+    for block in blocks:
+        first, last = np.searchsorted(picked, [block.rows.start, block.rows.stop])
+        inside = picked[first:last] - block.rows.start
+        none = sparse.csr_array((len(inside), block.shape[1]), dtype=bool)
+        ones.append(block.csr[inside])
+        holes.append(none if block.missing_csr is None else block.missing_csr[inside])
+    missing = sparse.csr_array(sparse.vstack(holes, format="csr"))
+    rows = sparse.csr_array(sparse.vstack(ones, format="csr"))
+    return Blocks([Block(0, rows, missing if missing.nnz else None)], blocks.dtype)
