@@ -42,7 +42,7 @@ def on_dask(client: Any, timeout: float = 60.0) -> Iterator[None]:
 
     It pays where a pass over the table takes much longer than the tenth of a second or so that an
     iteration costs more; below that, and on one machine, threads (`n_jobs`) are faster. Samplers
-    run in this process.
+    of a table in memory run in this process.
 
     Parameters
     ----------

@@ -21,10 +21,10 @@ Check = Callable[[Any], Any]
 class Shards:
     """A table in files, one below the other, of which few rows are ever in memory.
 
-    All models but the samplers take it wherever they take a table: each file becomes one block. In
-    one process every pass reads the files anew; within `falsezero.on_dask` each worker reads its
-    own files once and keeps them, so they must be where the workers can read them too. (`NoisyOr`
-    does gather what is not zero in this process.)
+    Models fitted by optimisation and collapsed Gibbs sampling (`DiscretePCA`) take it wherever they
+    take a table: each file becomes one block. In one process every pass reads the files anew;
+    within `falsezero.on_dask` each worker reads its own files once and keeps them, so they must be
+    where the workers can read them too.
 
     Parameters
     ----------
