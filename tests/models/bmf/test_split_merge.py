@@ -230,7 +230,7 @@ def test_weights_are_weighed_by_likelihood_prior_and_proposal():
     value, weights = module._weigh(move, PARTS, CHOICE, given, rng)
     np.testing.assert_array_equal(weights, given)
     part = move.part
-    proposal = part.propose(PARTS, CHOICE, part.nothing(PARTS), 5)
+    proposal = part.propose(PARTS, CHOICE, part.initial_weights(PARTS), 5)
     rest = state.rows.on[move.which].astype(float)
     rest[:, 1] = 0
     base = rest @ state.basis
