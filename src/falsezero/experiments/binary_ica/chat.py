@@ -83,8 +83,9 @@ def lags(report: Report) -> None:
     report.section(
         "Section 5.2: a network from a sequence",
         f"The paper's chat is not public. Here {N_PEOPLE} simulated people in {N_GROUPS} groups "
-        f"hold {N_THREADS} conversations at a time in one room. The first graph links neighbours in the "
-        "sequence, the second links each contribution with the one that it most likely answers.",
+        f"hold {N_THREADS} conversations at a time in one room. The first graph links neighbours "
+        "in the sequence, the second links each contribution with the one that it most likely "
+        "answers.",
     )
     chat = make_chat(8000, 0)
     n = len(chat.speakers) - N_LAGS
