@@ -129,7 +129,7 @@ def ordering(report: Report, found: dict[str, dict[str, Curve]]) -> None:
     )
     facts = {where: facts_of(curves) for where, curves in found.items()}
     rows = [
-        {"where": w, **{n: "yes" if v else "no" for n, v in f._asdict().items()}}
+        {"where": w, **{n.replace("_", " "): "yes" if v else "no" for n, v in f._asdict().items()}}
         for w, f in facts.items()
     ]
     report.table(Tidy.from_rows(rows), "What each comparison says.", *SENTENCES)
