@@ -74,6 +74,11 @@ def test_the_recorded_run_covers_the_list(paper):
     results = json.loads((root / "results" / f"{paper}.json").read_text(encoding="utf-8"))
     listed = [item.name for item in items_of(paper.replace("-", "_"))]
     assert [row["item"] for row in results["items"]] == listed
+    items = items_of(paper.replace("-", "_"))
+    assert [row["what"] for row in results["items"]] == [item.what for item in items]
+    untested = {item.name: item.untested for item in items if item.untested}
+    recorded = {row["item"]: row["reason"] for row in results["items"] if row["item"] in untested}
+    assert recorded == untested
     assert all(row["verdict"] for row in results["items"])
     assert all(row["reason"] for row in results["items"] if row["verdict"] == "does not hold")
     assert results["form"] in ("full", "quick")

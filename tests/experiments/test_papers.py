@@ -143,6 +143,29 @@ def test_sentences_of_the_slides_are_read_off_the_curves():
     assert facts_of(curves) == (False, True, False, True, True, False)
 
 
+def test_bounds_of_the_evidence_decide_on_an_order_or_leave_it_open():
+    from falsezero.experiments.discrete_pca.evidence import Bracket, _judge_order
+
+    low, high = np.array([-9.0, -5.0, -8.0]), np.array([-6.0, -3.0, -4.0])
+    bracket = Bracket(np.array([4, 8, 16]), low, high)
+    report = Report("orders", "", quick=True)
+    for wanted in ((8, 16), (8,), (4,)):
+        _judge_order(report, "Estimating K", "K is best", bracket, wanted)
+    verdicts = report.claims["verdict"].tolist()
+    assert verdicts == ["holds", "cannot be tested", "does not hold"]
+    assert "leave K = 8, 16 possible" in report.claims["found"][1]
+
+
+def test_regions_are_those_of_strong_pairs_with_many_cells():
+    from falsezero.experiments.binary_matrix_factorization.genes import _regions
+
+    u = np.array([[1, 1, 0], [1, 1, 0], [1, 1, 0], [1, 0, 1]])
+    v = np.array([[1, 1, 0], [1, 1, 0], [1, 0, 1], [1, 1, 0]])
+    w = np.array([[0, 0, 0], [0, 0.5, 0.1], [0, 0.6, 0.1]])
+    # Three rows at a weight of 0.5 count for more than one row at 0.6.
+    assert _regions(u, v, w, n_pairs=1) == [(0, 3, 0, 2), (0, 3, 3, 4)]
+
+
 def test_weighted_cosine_of_a_perfect_match_is_one():
     from falsezero.experiments.noisy_or.citations import _weighted_cosines
 
