@@ -30,7 +30,7 @@ def run(out_dir: Path, quick: bool) -> Path:
     fossils, digits = load_fossils(), load_mfeat_digits()
     news = load_newsgroups4(words=WORDS)
     report.text(
-        "Fossils are the very table of the paper. Digits are the 2000 images of mfeat-pix, a pixel "
+        "The fossils are the paper's own table. Digits are the 2000 images of mfeat-pix, a pixel "
         "on where its value is at least 4 of 6. Newsgroups are the first hundred messages of the "
         f"same four groups, which need not be the paper's, with {news.table.shape[1]} of the "
         f"{len(WORDS)} words that the papers' tables print ({news.table.density:.1%} ones)."

@@ -64,8 +64,8 @@ def _judge(report: Report, where: str, mixture: Any, table: Table) -> None:
 
 def corrupted_orders(report: Report, data: Dataset) -> None:
     """Section 3.4.2: the orders that AIC chooses for both kinds of corruption."""
-    for paper, table in (
-        (14, corrupt(data.table, omit=0.4, random_state=0)),
-        (15, corrupt(data.table, add=0.4, random_state=0)),
+    for paper, name, table in (
+        (14, "corroded digits", corrupt(data.table, omit=0.4, random_state=0)),
+        (15, "digits with added ones", corrupt(data.table, add=0.4, random_state=0)),
     ):
-        akaike(report, "Section 3.4.2, AIC", "corrupted digits", table, range(10, 19), paper, 4)
+        akaike(report, "Section 3.4.2, AIC", name, table, range(10, 19), paper, 4)

@@ -115,7 +115,7 @@ def intermediate(report: Report, table: Table) -> None:
     report.section(
         "Section 4: a model between logistic PCA and AB",
         "The intermediate model is BernoulliNMF: g(u) = (exp(u) - 1) / (exp(u) + 1) of "
-        "non-negative factors. LPCA stands here as eq. 24 has it, without biases, and with them.",
+        "non-negative factors. LPCA is shown without biases, as in eq. 24, and with them.",
     )
     orders = (2, 4) if report.quick else (2, 4, 8)
     models = {**_models(), "intermediate": method("BNMF", 2, rough=True)}
@@ -163,7 +163,7 @@ def akaike(
     }
     display = CurvesDisplay(curves, "number of components", "nats")
     display.plot(dots=list(curves)[:2])
-    report.figure(display, f"Every one of {n_init} uniform starts, {name}.", where)
+    report.figure(display, f"{where}: all {n_init} uniform starts, {name}.", where)
     report.table(best, "The best start of each order; smaller AIC is better.")
     chosen = int(best["k"][np.argmin(best["aic"])])
     said = f"AIC chooses K = {chosen}"

@@ -113,7 +113,7 @@ def _causes(report: Report, model: Any, table: Any) -> None:
                     f"aspect {k + 1} {posterior[k, t]:.2f}" for k in best if posterior[k, t] >= 0.01
                 )
                 lines.append({"message": n, "word": str(table.columns[t]), "causes": causes})
-    report.table(Tidy.from_rows(lines), "A short, a long and a middling message.", "Table 2")
+    report.table(Tidy.from_rows(lines), "A short, a long and a medium message.", "Table 2")
     shared = sum("," in line["causes"] for line in lines)
     report.claim(
         "Table 2",

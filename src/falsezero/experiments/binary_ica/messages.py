@@ -21,7 +21,7 @@ def groups(report: Report, data: Dataset) -> None:
     report.section(
         "Table 1, Figures 15 to 17: groups found without labels",
         "The paper's 89 fingerprints of four treatments are not public. Messages of four "
-        "newsgroups stand in for them, with a component more for the words left out; messages "
+        "newsgroups stand in for them, with one more component for the words left out; messages "
         "without any word of the dictionary are not used.",
     )
     spoken = data.table.to_numpy().sum(axis=1) > 0

@@ -31,7 +31,11 @@ def densities(report: Report) -> None:
     display = CurvesDisplay(curves, "b", "density").plot()
     for line in display.ax_.lines:
         line.set_marker("")
-    report.figure(display, "Figure 1; the prior of the experiments is Beta(0.5, 0.5).", "Figure 1")
+    report.figure(
+        display,
+        "Figure 1: Beta densities; the prior of the experiments is Beta(0.5, 0.5).",
+        "Figure 1",
+    )
 
 
 def make_toy(concentration: float) -> Table:

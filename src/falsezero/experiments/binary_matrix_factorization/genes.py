@@ -52,7 +52,7 @@ def _judge(report: Report, learnt: np.ndarray) -> None:
         "clusters are broad and overlapping, or small",
         f"{(size > 0.2).sum()} of {len(size)} features have over a fifth of the patients, "
         f"{(size < 0.05).sum()} under a twentieth; {several:.0%} of the patients have several "
-        f"features, {alone} features have patients of their own",
+        f"features, {alone} of the features have patients of their own",
         bool((size > 0.2).sum() >= 2 and (size < 0.05).any() and several > 0.5),
         ours="two broad features, a small one, and half of the patients with several",
     )

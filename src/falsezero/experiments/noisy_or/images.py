@@ -48,7 +48,7 @@ def patterns(report: Report) -> None:
     report.section("Figure 4: patterns and images")
     images = make_images(10, 0)
     rows = np.vstack([images.loadings, images.leak])
-    strip(report, rows, SHAPE, "Figure 4 (a): the patterns; the ninth leaks.", "Figure 4")
+    strip(report, rows, SHAPE, "Figure 4 (a): the patterns; the ninth is the leak.", "Figure 4")
     strip(report, images.table.to_numpy(), SHAPE, "Figure 4 (b): images.", "Figure 4")
 
 
@@ -242,7 +242,7 @@ def _judge_compression(
     ours, theirs = by_size[-1]["logistic PCA, test"], by_size[-1][f"{PAPER}, test"]
     report.claim(
         "Figure 10 (a)",
-        "logistic PCA, with 8 numbers an image instead of 8 bits, restores better",
+        "logistic PCA, with 8 numbers per image instead of 8 bits, restores better",
         f"{ours:.3f} against {theirs:.3f} ({PAPER}), {by_size[-1][f'{OURS}, test']:.3f} ({OURS})",
         ours < theirs,
     )
