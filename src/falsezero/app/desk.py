@@ -64,15 +64,15 @@ class Desk:
         return self.folder / "in" / name
 
     def state(self) -> dict[str, Any]:
-        """What the page is told."""
+        """The state, for the page."""
         with self._lock:
-            said = dict(self._state)
-            if said["state"] == "busy":
-                said["seconds"] = time.monotonic() - self._began
-        return said
+            state = dict(self._state)
+            if state["state"] == "busy":
+                state["seconds"] = time.monotonic() - self._began
+        return state
 
     def start(self, task: dict[str, Any]) -> int:
-        """Hand a task to the process; whatever it was doing before is given up."""
+        """Give a task to the process; what it was doing before is cancelled."""
         with self._lock:
             if self._state["state"] == "busy":
                 self._end_process()
@@ -92,14 +92,14 @@ class Desk:
             return number
 
     def cancel(self) -> None:
-        """Give up what is being done."""
+        """Cancel the current task."""
         with self._lock:
             self._end_process()
             if self._state["state"] == "busy":
                 self._state = {"state": "cancelled", "number": self._state["number"]}
 
     def close(self) -> None:
-        """Give everything up and delete the files."""
+        """Cancel everything and delete the files."""
         self.cancel()
         shutil.rmtree(self.folder, ignore_errors=True)
 

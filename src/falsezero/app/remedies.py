@@ -19,7 +19,7 @@ _SETTING = re.compile(
 
 
 def remedies(sentence: str) -> list[dict[str, Any]]:
-    """Settings that a sentence of the library recommends, as buttons say it.
+    """Settings that an error message recommends, with words for their buttons.
 
     >>> remedies("t.csv holds 3; pass binarize=0 to make values above it ones, or kind='count'.")
     [{'words': 'Values above 0 are ones', 'options': {'binarize': 0}}]
@@ -36,7 +36,7 @@ def remedies(sentence: str) -> list[dict[str, Any]]:
 
 
 def without_remedies(sentence: str) -> str:
-    """What is wrong, without the options that mend it: they have buttons.
+    """The problem without the remedies, which have buttons of their own.
 
     >>> without_remedies("t.csv line 2 holds 3; pass binarize=0 to make values above it ones.")
     't.csv line 2 holds 3.'
@@ -47,13 +47,13 @@ def without_remedies(sentence: str) -> str:
 
 
 def in_words(options: Mapping[str, Any]) -> str:
-    """What options do, for somebody who knows none of them.
+    """What options do, in words for people who do not know them.
 
     >>> in_words({"index": "site", "drop": ["year", "total"]})
     'The rows are named by site; leave out year, total'
     """
-    said = [part for name, value in options.items() if (part := _said_of(name, value, options))]
-    text = "; ".join(said)
+    parts = [part for name, value in options.items() if (part := _said_of(name, value, options))]
+    text = "; ".join(parts)
     return text[:1].upper() + text[1:]
 
 
@@ -102,5 +102,5 @@ _MEANT = {1: "present", 0: "absent", None: "not observed"}
 
 
 def _meanings(marks: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """A mark that is not known may mean any of three things."""
+    """The three possible meanings of an unknown mark."""
     return [{"marks": {text: value}} for text in marks for value in _MEANT]

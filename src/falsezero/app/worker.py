@@ -1,7 +1,7 @@
 """The process that reads a table and audits it, so that the page stays awake and can cancel.
 
 Tasks come in as lines of JSON on standard input, answers go out as lines of JSON on standard
-output. When standard input ends, whoever asked is gone, and so goes this process.
+output. When standard input ends, the server is gone, and the process exits.
 """
 
 from __future__ import annotations
@@ -32,15 +32,15 @@ _AFTERWARDS = 2
 _IN, _OUT = Path("..", "in"), Path("..", "out")
 """Where files are dropped in and results are written, seen from the folder to work in."""
 
-Tell = Callable[[dict[str, Any]], None]
+Send = Callable[[dict[str, Any]], None]
 
 
-def look_at(task: dict[str, Any], tell: Tell) -> dict[str, Any]:
+def look_at(task: dict[str, Any], send: Send) -> dict[str, Any]:
     """What a file holds, and how it reads: as asked, or as guessed where nothing was asked."""
     from falsezero.data.errors import DataError
     from falsezero.data.guess import attempt, guess_layout, preview
 
-    tell({"stage": f"Reading {task['file']}"})
+    send({"stage": f"Reading {task['file']}"})
     path = _IN / task["file"]
     found = guess_layout(path) if task["options"] is None else attempt(path, _options(task))
     placed = ("skip", "delimiter", "encoding", "layer", "header")
@@ -51,7 +51,7 @@ def look_at(task: dict[str, Any], tell: Tell) -> dict[str, Any]:
         names, lines = [], []
     problem = None if found.problem is None else sentence(found.problem)
     notes = [sentence(note) for note in found.warnings]
-    ways = [each for said in ([problem] if problem else notes) for each in remedies(said)]
+    ways = [each for text in ([problem] if problem else notes) for each in remedies(text)]
     return {
         "names": [name[:_NAME] for name in names[:_NAMES]],
         "n_names": len(names),
@@ -96,18 +96,20 @@ def _turned(table: Any, task: dict[str, Any]) -> Any:
     if not task["transpose"]:
         return table
     if isinstance(table, Looks):
-        raise DataError("Rows and columns of repeated looks cannot be exchanged; name them anew.")
+        raise DataError(
+            "Rows and columns of repeated looks cannot be exchanged; choose them again."
+        )
     return table.T
 
 
 def _corner(table: Any, task: dict[str, Any]) -> dict[str, Any]:
     from falsezero.data.looks import Looks
 
-    said = repr(table).split("\n")[0].split(": ", 1)[-1]
+    summary = repr(table).split("\n")[0].split(": ", 1)[-1]
     table = table.union() if isinstance(table, Looks) else _turned(table, task)
     corner = table.values[:_ROWS, :_COLUMNS].toarray()
     return {
-        "summary": said,
+        "summary": summary,
         "rows": [str(label)[:_FIELD] for label in table.rows[:_ROWS].tolist()],
         "columns": [str(label)[:_FIELD] for label in table.columns[:_COLUMNS].tolist()],
         "cells": ["".join("?" if v != v else "1" if v else "0" for v in row) for row in corner],
@@ -116,29 +118,29 @@ def _corner(table: Any, task: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def audit_file(task: dict[str, Any], tell: Tell) -> dict[str, Any]:
+def audit_file(task: dict[str, Any], send: Send) -> dict[str, Any]:
     """Audit a file and write the page and the tables into the folder of results."""
     import falsezero as fz
     from falsezero.data.part import MOST_CELLS, describe_part, part_of
     from falsezero.inference.progress import reporting_to
 
     def report(stage: str, number: int, total: int) -> None:
-        said = f"Fitting model {number} of {total}: {stage}"
-        tell({"stage": said, "done": number - 1, "total": total + _AFTERWARDS})
+        stage = f"Fitting model {number} of {total}: {stage}"
+        send({"stage": stage, "done": number - 1, "total": total + _AFTERWARDS})
 
     title = Path(task["title"]).name.split(".")[0] or "table"
-    tell({"stage": f"Reading {task['file']}"})
+    send({"stage": f"Reading {task['file']}"})
     whole = _turned(fz.read(_IN / task["file"], name=title, **_options(task)), task)
     table = part_of(whole, MOST_CELLS)
     note = "" if table is whole else describe_part(table, whole)
-    tell({"stage": "Preparing (compiling, the first time)"})
+    send({"stage": "Preparing (compiling, the first time)"})
     with reporting_to(report):
         found = fz.audit(table, **audit_options(task["audit"]), random_state=0, verbose=0)
-        tell({"stage": "Listing the zeros and drawing the page"})
+        send({"stage": "Listing the zeros and drawing the page"})
         found.to_html(_OUT / "audit.html")
-    tell({"stage": "Writing tables"})
-    said = " ".join(filter(None, [found.sentences_by_weight[0], note]))
-    return {"headline": said, "files": _write_tables(found, _OUT)}
+    send({"stage": "Writing tables"})
+    headline = " ".join(filter(None, [found.sentences_by_weight[0], note]))
+    return {"headline": headline, "files": _write_tables(found, _OUT)}
 
 
 def _write_tables(found: Any, out: Path) -> list[dict[str, Any]]:
@@ -149,8 +151,8 @@ def _write_tables(found: Any, out: Path) -> list[dict[str, Any]]:
 
     files = [("zeros.csv", f"The {len(found.zeros):,} surprising zeros", found.zeros.to_csv())]
     if found.ones:
-        said = f"The {len(found.ones):,} surprising ones"
-        files.append(("ones.csv", said, found.ones.to_csv()))
+        title = f"The {len(found.ones):,} surprising ones"
+        files.append(("ones.csv", title, found.ones.to_csv()))
     if found.table.shape[0] * found.table.shape[1] <= _MOST_CELLS:
         filled, expected = _filled(found), found.expected.to_table()
         words = "Your table with the surprising zeros as ones"
@@ -176,7 +178,7 @@ def _filled(found: Any) -> Any:
     return found.table.with_values(values.tocsr())
 
 
-TASKS: dict[str, Callable[[dict[str, Any], Tell], dict[str, Any]]] = {
+TASKS: dict[str, Callable[[dict[str, Any], Send], dict[str, Any]]] = {
     "look": look_at,
     "audit": audit_file,
 }
@@ -191,14 +193,14 @@ def main() -> None:
     while True:
         task = tasks.get()
 
-        def tell(message: dict[str, Any], number: int = task["number"]) -> None:
+        def send(message: dict[str, Any], number: int = task["number"]) -> None:
             answers.write(json.dumps({**message, "number": number}) + "\n")
             answers.flush()
 
         try:
-            tell({"result": TASKS[task["do"]](task, tell)})
+            send({"result": TASKS[task["do"]](task, send)})
         except BaseException as problem:
-            tell({"problem": sentence(problem)})
+            send({"problem": sentence(problem)})
 
 
 def _tasks() -> SimpleQueue[dict[str, Any]]:

@@ -84,8 +84,8 @@ class _Commands(click.Group):
 def commands(traceback: bool) -> None:
     """Which zeros in your table are real?
 
-    Models that explain every cell of a table of zeros and ones (or counts) by a few causes, tell
-    noise from content, and fill the gaps.
+    Finds surprising zeros in tables of zeros and ones, with models that explain every cell by a
+    few causes and separate noise from content.
     """
 
 
@@ -124,7 +124,7 @@ def _exit_code(arguments: list[str]) -> int:
 
 
 def _open_closed_streams() -> None:
-    """Let a command that was started without standard output or error say things to nobody."""
+    """Discard messages if the command was started without standard output or error."""
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:
             setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115

@@ -211,7 +211,7 @@ fitting_options = together(
 
 
 def was_interrupted(problem: BaseException) -> bool:
-    """Whether somebody pressed Ctrl-C; inside compiled code that comes out as another error."""
+    """Whether Ctrl-C was pressed; inside compiled code it surfaces as another error."""
     return isinstance(problem, KeyboardInterrupt) or isinstance(
         problem.__cause__, KeyboardInterrupt
     )

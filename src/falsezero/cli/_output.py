@@ -95,7 +95,7 @@ class Target:
 
     @property
     def is_for_people(self) -> bool:
-        """Whether somebody reads this on a terminal."""
+        """Whether the output goes to a terminal."""
         return self.path is None and self.format == ".csv" and sys.stdout.isatty()
 
     def write_findings(self, findings: Any) -> None:

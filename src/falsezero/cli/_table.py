@@ -35,7 +35,7 @@ class ListsFormats(click.Command):
     """A command whose help lists the formats that tables are read from, where it says FORMATS."""
 
     def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Ask for the formats only when somebody wants to read about them."""
+        """List the formats only when the help is shown."""
         from falsezero.data.formats import known_formats
 
         listed = ", ".join(f"{each.name} ({' '.join(each.extensions)})" for each in known_formats())
@@ -209,7 +209,7 @@ def _read_as_remembered(model: Any, path: str, layout: dict[str, Any]) -> Any:
 def read_for(model: Any, path: str, layout: dict[str, Any]) -> Any:
     """Read a table for a fitted model, its columns put in the model's order.
 
-    What was not said on the command line is done as it was with the model's own table.
+    Options that are not given are taken from how the model's own table was read.
     """
     table = _read_as_remembered(model, path, layout)
     names = getattr(model, "feature_names_in_", None)

@@ -1,4 +1,4 @@
-"""`falsezero audit`: which zeros of a table are surprising, and how well that can be told."""
+"""`falsezero audit`: the surprising zeros of a table, and a test of how well that works."""
 
 from __future__ import annotations
 
@@ -84,10 +84,10 @@ def command(
     as_json: bool,
     **more: Any,
 ) -> None:
-    """Name the surprising zeros of a table, and test on the table itself how well that works.
+    """List the surprising zeros of a table, and test on the table itself how well that works.
 
-    Many models are averaged; there is nothing to choose. Some of your finds are hidden, and found
-    again or not: that is what the first sentence tells.
+    Many models are averaged; there is nothing to choose. Some of your finds are hidden, and the
+    first sentence reports how many of them were found again.
 
     \b
     falsezero audit finds.csv --row site --column genus -o audit.html

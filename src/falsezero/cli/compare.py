@@ -47,7 +47,7 @@ def command(
 
     Each MODEL may bring its own number of components, as in bernoulli-mixture:8; the others take
     -k. Without any, aspect-bernoulli, binary-ica and bernoulli-mixture are compared. All are asked
-    about the same hidden parts, and the best two are told apart by Wilcoxon's signed-rank test.
+    about the same hidden parts, and Wilcoxon's signed-rank test compares the best two.
 
     \b
     falsezero compare finds.csv --row site --column genus aspect-bernoulli:4 bernoulli-mixture:8

@@ -38,9 +38,9 @@ def command(
 ) -> None:
     """Write the table as it would be without noise.
 
-    The weight of the phantoms is given to the other components, and every cell computed anew: one
+    The weight of the phantoms goes to the other components, and every cell is recomputed: one
     where its probability reaches the threshold. A model without phantoms changes zeros only, unless
-    --change-ones is given. What was changed is said on standard error.
+    --change-ones is given. Standard error reports what was changed.
 
     \b
     falsezero denoise finds.fz finds.csv --row site --column genus -o clean.csv

@@ -54,8 +54,8 @@ def command(
 
     For each cell: the probability of a one by the components kept, the components that speak for it
     (their numbers as in `falsezero info`, with their shares), and, where a component counts as
-    noise, the probability that it made this zero. How many such zeros are false, one look per cell
-    does not tell; `falsezero audit` tests on the table itself how well they are ranked.
+    noise, the probability that it made this zero. One look per cell does not say how many such
+    zeros are false; `falsezero audit` tests on the table itself how well they are ranked.
 
     \b
     falsezero gaps finds.fz finds.csv -n 20

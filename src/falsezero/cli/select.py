@@ -140,4 +140,6 @@ def _about_one(n_components: int) -> str:
     """What it means that one component is enough."""
     if n_components > 1:
         return ""
-    return " The table shows no groups: how common each column is tells as much as any model here."
+    return (
+        " The table shows no groups: how common each column is predicts as well as any model here."
+    )

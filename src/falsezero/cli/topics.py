@@ -40,9 +40,9 @@ def command(
     """List the strongest columns of every component.
 
     They are the words of a topic or the members of a community. One line per component, numbered as
-    in `falsezero info`, heaviest first. With TABLE, also the columns that tell the component from
-    the others (by Bayes factor), and the rows that are most about it. With --links, also the rows
-    that somebody reaches who follows links on the topic (topic-specific PageRank).
+    in `falsezero info`, heaviest first. With TABLE, also the columns that distinguish the
+    component (by Bayes factor), and its most typical rows. With --links, also the rows that a
+    reader reaches by following links on the topic (topic-specific PageRank).
 
     \b
     falsezero topics reviews.fz reviews.npz --top 12

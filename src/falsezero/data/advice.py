@@ -1,4 +1,4 @@
-"""What to say of a text file that does not read as it is, with the options that mend it."""
+"""Messages about text files that cannot be read as they are, with the options that help."""
 
 from __future__ import annotations
 
@@ -11,38 +11,38 @@ from falsezero.data.errors import quote as shortened
 from falsezero.data.lines import Lines
 from falsezero.data.roles import Survey, is_total, long_roles
 
-__all__ = ["Found", "mends_of_text", "ragged", "skip_to_header", "total_row"]
+__all__ = ["TextCell", "ragged", "remedies_for_text", "skip_to_header", "total_row"]
 
 _SAMPLE = 200
 _ABOVE = 30
-"""Lines among which the names of the columns are looked for."""
+"""Number of lines in which to look for the header."""
 
 _A_MARK = 3
-"""Texts so short may be marks even if they hold digits, as grades of cover such as 2m do."""
+"""Texts up to this length may be marks even with digits, such as the cover grade 2m."""
 
 _A_LIST = 4
-"""A file with so few columns and text in them is probably a list of pairs."""
+"""A file with text and at most this many columns is probably a list of pairs."""
 
 _A_WORD, _MOST_MARKS = 40, 4
 
 
 def quote(name: object) -> str:
-    """A name in full where an option has to repeat it."""
+    """A quoted name, long enough to be pasted into an option."""
     return shortened(name, limit=300)
 
 
-class Found(NamedTuple):
-    """A text where a number belongs, and the entry of its line in the column of labels."""
+class TextCell(NamedTuple):
+    """A text where a number belongs, and the row label of its line."""
 
     column: str
     text: str
     label: str
 
 
-def mends_of_text(
-    file: Lines, names: Sequence[str], found: Found, taken: str, index: Any, drop: Sequence[str]
+def remedies_for_text(
+    file: Lines, names: Sequence[str], found: TextCell, taken: str, index: Any, drop: Sequence[str]
 ) -> str:
-    """Ways to read a wide file in one column of which there is text.
+    """Options that may help with a wide file that has text in one of its columns.
 
     `taken` is the column that was taken for the row labels, unless `index` says which is.
     """
@@ -59,7 +59,7 @@ def mends_of_text(
         ways = [f"row={first} and column={second} if every line is one find"]
     else:
         survey = _survey(file, names, drop)
-        answer = _about_several(survey, found.column, taken, index)
+        answer = _leave_out_columns(survey, found.column, taken, index)
         if answer:
             return answer
         ways = [f"drop={quote(found.column)} to leave that column out"]
@@ -103,8 +103,8 @@ def _survey(file: Lines, names: Sequence[str], drop: Sequence[str]) -> Survey:
     return Survey([names[position] for position in kept], lines, file.cells())
 
 
-def _about_several(survey: Survey, column: str, taken: str, index: Any) -> str:
-    """One answer for all columns that are no part of the table; nothing if there is but one."""
+def _leave_out_columns(survey: Survey, column: str, taken: str, index: Any) -> str:
+    """One remedy for all columns that do not belong to the table; empty if there is only one."""
     named = taken if index is not None else survey.label_column(taken) or taken
     useless = {*survey.words, *survey.beside, *[taken] * (named != taken)} - {named}
     if column not in survey.words or (len(useless) < 2 and named == taken):
@@ -117,7 +117,7 @@ def _about_several(survey: Survey, column: str, taken: str, index: Any) -> str:
 
 
 def _meanings(marks: Sequence[str], text: str) -> str:
-    """What texts may mean: words such as "don't know" are asked about together."""
+    """The possible meanings of a text; words such as "don't know" are listed together."""
     words = [mark for mark in marks if len(mark) > _A_MARK]
     if len(text.strip()) <= _A_MARK or text.strip() not in words or len(words) > _MOST_MARKS:
         words = [text.strip()]
@@ -128,7 +128,7 @@ def _meanings(marks: Sequence[str], text: str) -> str:
 
 
 def ragged(file: Lines, source: str, names: Sequence[str], place: tuple[int, int, int]) -> str:
-    """What to say of a line with another number of fields than there are names.
+    """The message about a line whose number of fields differs from the header's.
 
     `place` is the line, the number of its fields, and the line of the header.
     """
@@ -146,7 +146,7 @@ def ragged(file: Lines, source: str, names: Sequence[str], place: tuple[int, int
 
 
 def skip_to_header(file: Lines) -> int:
-    """How many lines stand above the names of the columns: those that are half empty or more."""
+    """Number of lines above the header: those that are at least half empty."""
     first = [
         (line, sum(bool(field.strip()) for field in fields))
         for line, fields in islice(file.records(), _ABOVE)
@@ -156,7 +156,7 @@ def skip_to_header(file: Lines) -> int:
 
 
 def total_row(label: str) -> list[str]:
-    """A hint where a row is called like a sum over the others."""
+    """A hint if the label of a row is that of a total."""
     return [f"drop={quote(label)} to leave that row out"] * is_total(label)
 
 

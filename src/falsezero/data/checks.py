@@ -1,4 +1,4 @@
-"""The last check at the door: what a cell may hold, and what a found value is turned into."""
+"""The last check of a table that was read: which values a cell may hold."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = ["KINDS", "Hints", "Raw", "empty_or_absent", "only_ones_and_gaps", "to
 KINDS = ("binary", "count", "real")
 
 _ENOUGH = 10
-"""Rows from which on it says something that a column never holds the same number twice."""
+"""Minimum number of rows for judging that a column never repeats a number."""
 
 
 Hints = tuple[list[str], list[str]]
@@ -42,7 +42,7 @@ class Raw(NamedTuple):
     place: Callable[[int, int], str] | None = None
     hint: Callable[[int, int, float], Hints] = lambda row, column, value: ([], [])
     asks_of_empty: bool = False
-    """Whether an empty cell of the file may mean absent, which nobody has said yet."""
+    """Whether the file has empty cells that may mean absent."""
 
 
 def to_table(
@@ -122,7 +122,7 @@ def _warn_of_measurements(matrix: Any, threshold: float, raw: Raw, names: NDArra
 
 
 def empty_or_absent(source: str) -> str:
-    """What to ask about a file that has no zeros."""
+    """The question about a file with empty cells and no zeros."""
     return (
         f"{source} has empty cells but not a single 0: pass marks={{'': 0}} if an empty cell means "
         "absent, or marks={'': None} if nobody looked there."

@@ -1,4 +1,4 @@
-"""Groups of rows by something that is known of them: age, party, cell type."""
+"""Groups of rows by a covariate: age, party, cell type."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a file seems to hold, before it is read: its first lines, and how they may be laid out."""
+"""Guess the layout of a file from its first lines, before it is read."""
 
 from __future__ import annotations
 
@@ -47,11 +47,11 @@ def attempt(path: Any, options: dict[str, Any]) -> Guess:
 def guess_layout(path: Any) -> Guess:
     """Find out how a file is laid out: wide if `read` takes it for that, else long.
 
-    A file is long if it has a column of names for the rows and one for the columns. What then
-    stands in the way of reading it is the guess's `problem`, which names the option that mends it.
+    A file is long if it has a column of row names and one of column names. If it still cannot be
+    read, `problem` names the option that helps.
     """
     wide = attempt(path, {})
-    # Names of columns have to be found before anything can be said of them.
+    # Without the right header, roles of columns cannot be guessed.
     if wide.problem is None or "skip=" in str(wide.problem):
         return wide
     try:

@@ -39,7 +39,7 @@ NO_TEXT = {
 
 
 _BELOW = 6
-"""Lines that tell together what separates fields, where the first does not."""
+"""Lines that together show the delimiter, if the first line does not."""
 
 _BYTES_A_CHARACTER = 8
 _BYTES_A_LINE = 100

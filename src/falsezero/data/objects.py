@@ -99,7 +99,7 @@ def from_annotated(obj: Any, layer: str | None) -> Raw:
         remedy = suggest("", obj.layers.keys(), "its layers")
         raise DataError(f"The AnnData object has no X; pass layer= with one of {remedy}")
     if hasattr(values, "to_memory"):
-        # A backed object keeps X in its file until somebody asks for it.
+        # A backed object keeps X in its file until it is requested.
         values = values.to_memory()
     elif not sp.issparse(values):
         values = np.asarray(values[...])

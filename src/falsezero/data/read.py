@@ -1,4 +1,4 @@
-"""The door: any table that people have, from a file or from memory, becomes a `Table`."""
+"""Read tables: from files (`read`) and from objects in memory (`as_table`)."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def read(
 ) -> Any:
     """Read a table of zeros and ones (or counts) from a file.
 
-    The extension tells the format: spreadsheets (`.xlsx`, `.xls`, `.xlsm`, `.xlsb`, `.ods`, with
+    The extension decides the format: spreadsheets (`.xlsx`, `.xls`, `.xlsm`, `.xlsb`, `.ods`, with
     ``falsezero[excel]``), Parquet (`.parquet`, `.pq`) and Feather (`.feather`, `.arrow`, with
     ``falsezero[arrow]``), NumPy and scipy (`.npz`: a matrix of `scipy.sparse.save_npz`, or arrays
     `X`, `rows` and `columns`; `.npy`), MatrixMarket (`.mtx`, `.mtx.gz`; with barcodes and features
@@ -55,7 +55,7 @@ def read(
     (`.biom`), what R saved (`.rds`, `.rda`, `.rdata`, with ``falsezero[r]``) and a table in a
     `.zip`, which may be a Darwin Core archive of GBIF. Any other file is taken for text, such as
     `.csv`, `.tsv`, `.tab` or `.txt` (also gzipped). `falsezero.data.formats` lists them. An option
-    that a format has no use for is refused.
+    that does not apply to a format is refused.
 
     A cell that is empty or NA, NaN, null, None or ? was *not observed*; x, +, yes, y, present, true
     and t are ones, and no, n, absent, false and f zeros (also ja, oui, sí and nein, non), whatever

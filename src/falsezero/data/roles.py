@@ -12,7 +12,7 @@ from falsezero.data.cells import MEANINGS, Cells, NotANumber, is_number
 __all__ = ["Survey", "is_total", "long_roles"]
 
 _ENOUGH = 10
-"""Lines from which on it says something that no label comes twice."""
+"""Minimum number of lines for judging that no label repeats."""
 
 _SAID_OF = {
     "row": "site plot locality location station transect quadrat sample cell barcode document doc "
@@ -24,7 +24,7 @@ _SAID_OF = {
     "value": "value count counts abundance n number individuals present presence detected "
     "occurrence frequency cover status",
 }
-"""Words in a column's name that tell what the column holds."""
+"""Words in the name of a column that show what it holds."""
 
 _LABELS = {
     role: set(words.split()) if role in ("row", "column") else set()

@@ -112,7 +112,7 @@ def holds_looks(path: Any) -> bool:
         with zipfile.ZipFile(path) as archive:
             return {"ones.npy", "tries.npy", "looks.npy"} <= set(archive.namelist())
     except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError):
-        # Damaged; whoever reads it will say so.
+        # Damaged; the reader will report it.
         return False
 
 

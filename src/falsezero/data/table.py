@@ -321,8 +321,8 @@ def canonical(values: Any) -> sp.csr_array:
 def sorted_out(matrix: sp.csr_array) -> sp.csr_array:
     """The same matrix with its columns in order, none of them twice, and no stored zeros.
 
-    What was handed in stays as it was: it is somebody else's, and may be read-only (joblib shares
-    large arrays between processes that way).
+    The input is never changed: it belongs to the caller, and may be read-only (joblib shares large
+    arrays between processes that way).
     """
     if not matrix.has_canonical_format:
         matrix = matrix.copy()

@@ -141,7 +141,7 @@ class Tidy:
 
 
 def _array(values: Any) -> np.ndarray:
-    """A one-dimensional array; lists of uneven things become objects."""
+    """A one-dimensional array; mixed or nested values become objects."""
     if isinstance(values, np.ndarray) and values.ndim == 1:
         return values
     values = list(values)

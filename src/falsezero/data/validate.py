@@ -131,7 +131,7 @@ def labels_of(estimator: Any, X: Any) -> tuple[np.ndarray, np.ndarray]:
         index = getattr(X, "index", None)
         rows = np.arange(n_rows) if index is None or callable(index) else _as_array(index)
         if rows.dtype.kind in "mM":
-            # As numbers of nanoseconds nobody would find them again.
+            # As numbers of nanoseconds, dates could not be recognised.
             rows = np.asarray(index, dtype=object)
         given = getattr(X, "columns", None)
         if given is None:

@@ -21,7 +21,7 @@ from falsezero.data.layout import ReadOptions
 __all__ = ["FRAME_OPTIONS", "FirstLines", "Format", "format_of", "known_formats", "register_format"]
 
 FRAME_OPTIONS = frozenset({"row", "column", "value", "index", "duplicates", "drop"})
-"""What formats take that hold a wide or a long table."""
+"""Options of formats that hold a wide or a long table."""
 
 _FOR_ALL = {"max_gigabytes"}
 
@@ -100,7 +100,7 @@ def _own_formats() -> list[Format]:
 
 
 def format_of(path: Path) -> Format:
-    """The format that a file's name tells; text where it tells none.
+    """The format of a file by its extension; text if the extension is unknown.
 
     >>> format_of(Path("counts.MTX.gz")).name, format_of(Path("finds.dat")).name
     ('MatrixMarket', 'text')

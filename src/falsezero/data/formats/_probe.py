@@ -33,8 +33,8 @@ def probed(path: Path, script: str, kind: str, *arguments: str) -> dict[str, Any
     command = [sys.executable, "-P", str(_FOLDER / script), str(_MEMORY), str(path), *arguments]
     try:
         found = subprocess.run(command, capture_output=True, timeout=seconds, check=True)
-        said: dict[str, Any] | None = json.loads(found.stdout)
-        return said
+        answer: dict[str, Any] | None = json.loads(found.stdout)
+        return answer
     except (subprocess.SubprocessError, ValueError) as problem:
         if getattr(problem, "returncode", 0) < 0:
             raise FileReadError(

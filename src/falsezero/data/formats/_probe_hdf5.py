@@ -22,7 +22,7 @@ def main(max_bytes: int, path: str) -> None:
     try:
         import h5py
     except ImportError:
-        # Here it cannot be tried; whoever reads it has what it takes.
+        # It cannot be probed here; the reader has the library it needs.
         print("null")
         return
 

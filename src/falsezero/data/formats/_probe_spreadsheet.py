@@ -17,7 +17,7 @@ def main(max_bytes: int, path: str, name: str) -> None:
     try:
         from python_calamine import CalamineWorkbook
     except ImportError:
-        # Here it cannot be tried; whoever reads it has what it takes.
+        # It cannot be probed here; the reader has the library it needs.
         print("null")
         return
 

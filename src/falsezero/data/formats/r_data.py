@@ -48,7 +48,7 @@ def read_r(path: Path, options: ReadOptions) -> Raw:
 
 
 def _without_counted_rows(frame: Any) -> Any:
-    """A data frame without the row names 1, 2, 3 that R gives where nobody gave any."""
+    """A data frame without R's automatic row names 1, 2, 3."""
     names = list(frame.index)
     counted = any(names == list(range(first, first + len(names))) for first in (0, 1))
     return frame.reset_index(drop=True) if counted else frame
@@ -91,7 +91,7 @@ def _check_unpacked(path: Path, max_gigabytes: float | None) -> None:
 
 
 def _parts(path: Path, unpack: Any) -> Iterator[bytes]:
-    """What a file holds, as far as it can be unpacked; whoever reads it tells of damage."""
+    """The unpacked content of a file, as far as possible; the reader reports damage."""
     with suppress(OSError, EOFError, zlib.error, lzma.LZMAError), unpack(path) as stream:
         while part := stream.read(_PART):
             yield part

@@ -14,7 +14,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from falsezero.data.advice import Found, mends_of_text, ragged, total_row
+from falsezero.data.advice import TextCell, ragged, remedies_for_text, total_row
 from falsezero.data.cells import NotANumber, is_number
 from falsezero.data.checks import Hints, Raw, empty_or_absent, only_ones_and_gaps
 from falsezero.data.errors import DataError, quote, suggest
@@ -38,7 +38,7 @@ WHOLE = re.compile(r"0|-?[1-9]\d{0,17}")
 
 
 class _Head(NamedTuple):
-    """What the first line says: the name of every field."""
+    """The header: the name of every field."""
 
     file: Lines
     line: int
@@ -50,7 +50,7 @@ class _Head(NamedTuple):
         return str(self.file.path)
 
     def position(self, wanted: str) -> int:
-        """Where a name stands, or which names come close."""
+        """Position of a name; the error suggests similar names."""
         if wanted not in self.names:
             remedy = suggest(wanted, self.names, "its columns")
             raise DataError(f"{self.source} has no column {quote(wanted)}; {remedy}")
@@ -197,7 +197,7 @@ class _Wide:
             )
 
     def add_first_column(self) -> None:
-        """Take the first field of every line for a value after all."""
+        """Treat the first field of every line as a value, not as a label."""
         name, fields = self.head.names[self.at], self.labels
         try:
             first = np.array([self.cells[field] for field in fields], dtype=np.float64)
@@ -220,7 +220,7 @@ class _Wide:
 
     @property
     def asks_of_empty(self) -> bool:
-        """Whether there are empty cells, and nobody said what they mean."""
+        """Whether there are empty cells whose meaning was not given."""
         return "" in self.cells and "" not in self.cells.marks
 
     def place(self, row: int, column: int) -> str:
@@ -228,7 +228,7 @@ class _Wide:
         return f"{self.head.source} line {self.lines[row]}, column {quote(self.columns[column])}"
 
     def hint(self, row: int, column: int, value: float) -> Hints:
-        """What else may be done about a value that is neither 0 nor 1."""
+        """More remedies for a value that is neither 0 nor 1."""
         if not self.file.header:
             return [], []
         hints: list[str] = []
@@ -244,8 +244,8 @@ class _Wide:
         return first, [*hints, drop]
 
     def _not_a_number(self, line: int, column: str, text: str, label: str = "") -> str:
-        names, found = self.head.names, Found(column, text, label)
-        ways = mends_of_text(self.file, names, found, names[self.at], self.index, self.drop)
+        names, found = self.head.names, TextCell(column, text, label)
+        ways = remedies_for_text(self.file, names, found, names[self.at], self.index, self.drop)
         return (
             f"{self.head.source} line {line}, column {quote(column)} holds {quote(text)} where a "
             f"number belongs; pass {ways}."
