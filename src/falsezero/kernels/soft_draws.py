@@ -105,32 +105,21 @@ def column_log_likelihoods(
 
 
 @jit
-def _draw_curvatures(n_looks, tilt, rng, out):
-    for i in range(out.shape[0]):
-        n = n_looks[i]
-        if n <= 0.0:
-            continue
-        c = max(abs(tilt[i]), 1e-6)
-        if n <= _MANY:
-            for _ in range(int(n)):
-                out[i] += polya_gamma(c, rng)
-            continue
-        mean = n * np.tanh(0.5 * c) / (2.0 * c)
-        if c < 0.01:
-            variance = n / 24.0
-        else:
-            variance = n * (np.tanh(0.5 * c) - 0.5 * c / np.cosh(0.5 * min(c, 500.0)) ** 2)
-            variance /= 2.0 * c**3
-        out[i] = rng.standard_gamma(mean * mean / variance) * variance / mean
+def draw_curvature(n_looks, tilt, rng):
+    """The sum of `n_looks` draws from PG(1, tilt) (Polson, Scott and Windle 2013).
 
-
-def draw_curvatures(n_looks: np.ndarray, tilt: np.ndarray, rng: Any) -> np.ndarray:
-    """Sums of `n_looks` draws from PG(1, tilt), entry by entry (Polson, Scott and Windle 2013).
-
-    Given them, looks are quadratic in the effects behind `tilt`: what the bound of Jaakkola and
-    Jordan is for variational fits, they are, without error, for draws.
+    Given it, looks are quadratic in the effects behind `tilt`: what the bound of Jaakkola and
+    Jordan is for variational fits, it is, without error, for draws.
     """
-    out = np.zeros(tilt.size)
-    wide = np.broadcast_to(n_looks, tilt.shape)
-    _draw_curvatures(np.ascontiguousarray(wide).ravel(), tilt.ravel(), rng, out)
-    return out.reshape(tilt.shape)
+    total, c = 0.0, max(abs(tilt), 1e-6)
+    if n_looks <= _MANY:
+        for _ in range(int(n_looks)):
+            total += polya_gamma(c, rng)
+        return total
+    mean = n_looks * np.tanh(0.5 * c) / (2.0 * c)
+    if c < 0.01:
+        variance = n_looks / 24.0
+    else:
+        variance = n_looks * (np.tanh(0.5 * c) - 0.5 * c / np.cosh(0.5 * min(c, 500.0)) ** 2)
+        variance /= 2.0 * c**3
+    return rng.standard_gamma(mean * mean / variance) * variance / mean

@@ -7,6 +7,7 @@ from scipy.special import expit
 from tests.reference.look_rates import gaussian_divergence, log_evidence, quadratic, rate_of
 
 from falsezero.data.look_blocks import Patterns
+from falsezero.kernels import look_nodes
 from falsezero.models.convex import detection
 from falsezero.models.convex.detection import Effects, LookRates, Prior, RowEffects
 
@@ -90,23 +91,23 @@ def test_evidence_is_the_bound_term_by_term(rows, n_observers):
     found = rates.evidence(patterns, mean, effects, rows)
     weights = np.exp(rates.log_weights)
     expected = log_evidence(patterns, mean, effects, rows, rates.nodes, weights)
-    np.testing.assert_allclose(found.nodes, expected)
+    np.testing.assert_allclose(np.log(found.posterior) + found.log_total[..., None], expected)
     np.testing.assert_allclose(found.log_total, np.log(np.exp(expected).sum(axis=2)))
     for p, j, t in np.ndindex(4, 3, 2):
         eta, variance = rate_of(patterns, p, j, t, mean, effects, rows)
-        at_nodes = eta + 0.7 * rates.nodes
-        np.testing.assert_allclose(found.eta[p, j, t], at_nodes)
-        np.testing.assert_allclose(found.xi[p, j, t], np.sqrt(at_nodes**2 + variance))
+        assert found.base[p, j, t] == pytest.approx(eta)
+        assert found.variance[p, j, t] == pytest.approx(variance)
+    np.testing.assert_allclose(found.shifts, 0.7 * rates.nodes)
 
 
 def test_the_rate_of_another_look_is_averaged_over_nodes():
     patterns, (mean, effects), rows = some_patterns(), some_effects(), some_rows()
     rates = rates_with(spread=0.7)
     found = rates.evidence(patterns, mean, effects, rows)
-    eta, variance = found.eta[:, 0], np.full((4, 2), 0.3)
-    share = np.exp(found.nodes) / np.exp(found.nodes).sum(axis=2, keepdims=True)
+    eta, variance = found.base[:, 0, :, None] + found.shifts, np.full((4, 2), 0.3)
     flatter = expit(eta / np.sqrt(1 + np.pi * 0.3 / 8))
-    np.testing.assert_allclose(rates.rate(found, eta, variance), (share * flatter).sum(axis=2))
+    expected = (found.posterior * flatter).sum(axis=2)
+    np.testing.assert_allclose(rates.rate(found, eta, variance), expected)
 
 
 # -- learning -------------------------------------------------------------------------------------
@@ -118,9 +119,10 @@ def learnt_from(rates, effects_spread, rows, n_observers):
     mean, effects = some_effects(n_observers=n_observers, spread=effects_spread)
     present = np.random.default_rng(5).uniform(0.5, 3, (4, 2))
     found = rates.evidence(patterns, mean, effects, rows)
-    nodes = np.exp(found.nodes - found.log_total[..., None])
-    share = present[..., None] * nodes
-    slope = np.tanh(found.xi / 2) / (2 * found.xi)
+    share = present[..., None] * found.posterior
+    eta = found.base[..., None] + found.shifts
+    xi = np.sqrt(eta**2 + found.variance[..., None])
+    slope = np.tanh(xi / 2) / (2 * xi)
     slope = slope * patterns.tries[..., None] * share[:, None]
     new_rows, vector = rates.statistics(patterns, present, found, effects, rows)
     return patterns, mean, effects, share, slope, new_rows, vector
@@ -208,16 +210,15 @@ def test_totals_of_rows():
 class Expecting:
     """Draws that are their own expectations, and noise of two standard deviations."""
 
-    def multinomial(self, n, shares):
-        return n[..., None] * shares
-
     def standard_normal(self, size):
         return np.full(size, 2.0)
 
 
 def test_drawn_sums_are_the_expected_ones_where_draws_are_expectations(monkeypatch):
     monkeypatch.setattr(
-        detection, "draw_curvatures", lambda n, eta, rng: n * np.tanh(eta / 2) / (2 * eta)
+        detection,
+        "drawn_sums",
+        lambda base, *shared: look_nodes.expected_sums(base, 0 * base, *shared[:-1]),
     )
     rates, rows = rates_with(spread=0.7, has_rows=True), some_rows()
     patterns, (mean, effects) = some_patterns(), some_effects()
@@ -301,14 +302,6 @@ def test_learnt_priors_are_where_the_divergence_is_least():
     assert new.observer_width2 == pytest.approx(widths[0], abs=1e-4)
     # Five rows whose squares sum to 2.4, and one more of the usual width.
     assert new.row_width2 == pytest.approx((2.4 + 0.5**2) / 6)
-
-
-def test_cosh_and_curvature_without_overflow():
-    xi = np.array([0.0, 1e-9, 0.5, 3.0, 40.0])
-    np.testing.assert_allclose(detection.log_two_cosh(xi), np.log(2 * np.cosh(xi / 2)))
-    assert detection.log_two_cosh(np.array(5000.0)) == 2500
-    np.testing.assert_allclose(detection.curvature(xi[:2]), 0.25)
-    np.testing.assert_allclose(detection.curvature(xi[2:]), np.tanh(xi[2:] / 2) / (2 * xi[2:]))
 
 
 def test_evidence_for_the_kernel_is_scaled_and_marks_unseen_cells():

@@ -66,7 +66,7 @@ def test_present_and_again_cell_by_cell(fitted):
             state.seen.covariance[t, 0, 0] + state.seen.observer_width2
             + rows.effect_variance[n, 0],
         )  # fmt: skip
-        share = np.exp(one.nodes[n, t] - logsumexp(one.nodes[n, t]))
+        share = one.posterior[n, t]
         alarm = flat(
             state.alarm_mean[t, 0],
             state.alarm.covariance[t, 0, 0] + state.alarm.observer_width2,

@@ -24,7 +24,12 @@ import numpy as np
 from scipy.special import expit
 
 from falsezero.data.look_blocks import Patterns
-from falsezero.kernels.soft_draws import draw_curvatures
+from falsezero.kernels.look_nodes import (
+    CurvatureSums,
+    drawn_sums,
+    expected_sums,
+    node_evidence,
+)
 
 SWEEPS = 3
 NODES = 9
@@ -62,12 +67,16 @@ class RowEffects(NamedTuple):
 
 
 class Evidence(NamedTuple):
-    """Log evidence of each pattern, column and node, and what (1) was taken at."""
+    """Log evidence of each pattern and column, and what it was taken at."""
 
-    nodes: np.ndarray
+    posterior: np.ndarray
+    """Shares of the nodes of the cell effect, patterns x columns x nodes."""
     log_total: np.ndarray
-    eta: np.ndarray
-    xi: np.ndarray
+    base: np.ndarray
+    variance: np.ndarray
+    """Mean and variance of eta without the cell effect, patterns x looks x columns."""
+    shifts: np.ndarray
+    """The cell effect at its nodes."""
 
 
 class LookRates:
@@ -128,15 +137,10 @@ class LookRates:
         self, patterns: Patterns, mean: np.ndarray, effects: Effects, rows: RowEffects
     ) -> Evidence:
         """Bound (1) for every pattern, column and node of the cell effect."""
-        eta, variance = self.predictor(patterns.design, patterns.observers, mean, effects, rows)
-        eta = eta[..., None] + effects.spread * self.nodes
-        xi = np.sqrt(eta**2 + variance[..., None])
-        ones, tries = patterns.ones[..., None], patterns.tries[..., None]
-        nodes = ((ones - 0.5 * tries) * eta - tries * log_two_cosh(xi)).sum(axis=1)
-        nodes = nodes + self.log_weights
-        top = nodes.max(axis=2, keepdims=True)
-        log_total = (top + np.log(np.exp(nodes - top).sum(axis=2, keepdims=True)))[..., 0]
-        return Evidence(nodes, log_total, eta, xi)
+        base, variance = self.predictor(patterns.design, patterns.observers, mean, effects, rows)
+        shifts, weights = effects.spread * self.nodes, np.exp(self.log_weights)
+        found = node_evidence(base, variance, shifts, weights, patterns.ones, patterns.tries)
+        return Evidence(*found, base, variance, shifts)
 
     def predictor(
         self,
@@ -147,8 +151,8 @@ class LookRates:
         rows: RowEffects,
     ) -> tuple[np.ndarray, np.ndarray]:
         """Mean and variance of eta without the cell effect, patterns x looks x columns."""
-        eta = np.einsum("pjd,td->pjt", design, mean, optimize=True)
-        variance = np.einsum("pjd,tde,pje->pjt", design, effects.covariance, design, optimize=True)
+        eta = design @ mean.T
+        variance = _quadratic(design, effects.covariance)
         if self.n_observers:
             known = observers >= 0
             eta = eta + np.where(known, effects.observer_mean[observers], 0.0)[..., None]
@@ -164,8 +168,8 @@ class LookRates:
 
         MacKay's approximation of the Gaussian integral; the cell effect by its posterior.
         """
-        nodes = np.exp(evidence.nodes - evidence.log_total[..., None])
-        return (nodes * expit(eta / np.sqrt(1 + np.pi * variance / 8)[..., None])).sum(axis=2)
+        rates = expit(eta / np.sqrt(1 + np.pi * variance / 8)[..., None])
+        return np.asarray((evidence.posterior * rates).sum(axis=2))
 
     # -- learning ---------------------------------------------------------------------------------
 
@@ -183,43 +187,43 @@ class LookRates:
         With `rng`, `present` counts drawn presences; cell effects, curvatures and row effects are
         drawn as well, and the variance of a row's effect is 0.
         """
-        nodes = np.exp(found.nodes - found.log_total[..., None])
-        half = patterns.ones - 0.5 * patterns.tries
-        if rng is None:
-            share = present[..., None] * nodes
-            slope = curvature(found.xi) * (patterns.tries[..., None] * share[:, None])
-        else:
-            nodes = np.broadcast_to(nodes, (*present.shape, nodes.shape[-1]))
-            share = rng.multinomial(present.astype(np.int64), nodes / nodes.sum(-1, keepdims=True))
-            slope = draw_curvatures(patterns.tries[..., None] * share[:, None], found.eta, rng)
-        curve, curve_u = slope.sum(axis=3), slope @ self.nodes
-        linear = half * share.sum(axis=2)[:, None]
-        linear_u = half * (share @ self.nodes)[:, None]
-        rows = self._learn_rows(rows, found, slope, linear, effects, rng)
+        sums = self._curvatures(patterns, present, found, rng)
+        half, curve, curve_u = patterns.ones - 0.5 * patterns.tries, sums.curve, sums.curve_u
+        linear, linear_u = half * present[:, None], half * sums.share_u[:, None]
+        rows = self._learn_rows(rows, found, sums, linear, effects, rng)
         if rows.mean is not None:
             linear = linear - curve * rows.mean[:, :, None]
             linear_u = linear_u - curve_u * rows.mean[:, :, None]
-        sums = self._sums(patterns, curve, curve_u, linear)
-        totals = [float((slope @ self.nodes**2).sum()), float(linear_u.sum()), 0.0, 0.0]
+        parts = self._sums(patterns, curve, curve_u, linear)
+        totals = [sums.curve_uu, float(linear_u.sum()), 0.0, 0.0]
         if rows.mean is not None and rows.variance is not None:
             totals[2:] = [float((rows.mean**2 + rows.variance).sum()), float(len(rows.mean))]
-        sums["totals"] = np.array(totals)
-        return rows, np.concatenate([sums[name].ravel() for name in self.sizes])
+        parts["totals"] = np.array(totals)
+        return rows, np.concatenate([parts[name].ravel() for name in self.sizes])
+
+    def _curvatures(
+        self, patterns: Patterns, present: np.ndarray, found: Evidence, rng: Any
+    ) -> CurvatureSums:
+        shared = (found.shifts, self.nodes, found.posterior, present, patterns.tries)
+        if rng is None:
+            return expected_sums(found.base, found.variance, *shared)
+        return drawn_sums(found.base, *shared, rng)
 
     def _learn_rows(
         self,
         rows: RowEffects,
         found: Evidence,
-        slope: np.ndarray,
+        sums: CurvatureSums,
         linear: np.ndarray,
         effects: Effects,
         rng: Any,
     ) -> RowEffects:
         if rows.mean is None:
             return rows
-        rest = found.eta - rows.mean[:, :, None, None]
-        precision = 1 / effects.row_width2 + slope.sum(axis=(1, 2, 3))
-        mean = (linear.sum(axis=(1, 2)) - (slope * rest).sum(axis=(1, 2, 3))) / precision
+        explained = sums.curve * (found.base - rows.mean[:, :, None])
+        explained += float(effects.spread) * sums.curve_u
+        precision = 1 / effects.row_width2 + sums.curve.sum(axis=(1, 2))
+        mean = (linear - explained).sum(axis=(1, 2)) / precision
         variance = 1 / precision
         if rng is not None:
             mean = mean + np.sqrt(variance) * rng.standard_normal(len(mean))
@@ -326,15 +330,11 @@ class LookRates:
         return sums
 
 
-def log_two_cosh(xi: np.ndarray) -> np.ndarray:
-    """log 2 cosh(xi / 2) for xi >= 0, without overflow."""
-    return 0.5 * xi + np.log1p(np.exp(-xi))
-
-
-def curvature(xi: np.ndarray) -> np.ndarray:
-    """tanh(xi / 2) / (2 xi), which is 1/4 at zero."""
-    safe = np.maximum(xi, 1e-6)
-    return np.tanh(0.5 * safe) / (2 * safe)
+def _quadratic(design: np.ndarray, covariance: np.ndarray) -> np.ndarray:
+    """c' C c for every look and column."""
+    if not covariance.any():
+        return np.zeros((*design.shape[:2], len(covariance)))
+    return np.asarray(np.einsum("pjd,tde,pje->pjt", design, covariance, design, optimize=True))
 
 
 def look_up(patterns: Patterns, log_one: np.ndarray, log_zero: np.ndarray) -> Any:
