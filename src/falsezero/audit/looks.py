@@ -45,6 +45,8 @@ class LooksAudit(Audit):
     measured: Any = None
     cells: Any = None
     """`present` and `again` of every cell of `table`, as two arrays."""
+    answers: Any = None
+    """All that the models say of the cells, draws included; None for observers of one thing."""
 
     # -- the numbers ------------------------------------------------------------------------------
 
@@ -108,6 +110,25 @@ class LooksAudit(Audit):
             present=self.cells[0][at],
             rate=share[at[1]],
         )
+
+    def intervals(self, level: float = 0.9, by: str = "columns") -> Tidy:
+        """Intervals for detection and for the number of cells where the thing is there.
+
+        Parameters
+        ----------
+        level : float in (0, 1), default=0.9
+            Probability of the intervals.
+        by : {"columns", "rows"}
+
+        Returns
+        -------
+        Tidy
+            ``seen`` counts cells with a one, ``occupied`` cells where the thing is there, seen or
+            not, with its interval; by columns, ``detection`` with its own.
+        """
+        if not self._one_table:
+            raise DataError("intervals() needs looks at a table, not observers of one thing.")
+        return self.measured.intervals(self.looks, level, by, self.answers)  # type: ignore[no-any-return]
 
     # -- how many more looks ----------------------------------------------------------------------
 
@@ -214,15 +235,23 @@ class LooksAudit(Audit):
         if not self._one_table:
             return ["Probabilities that a label is wrong rest on the skill of its observer."]
         said = [
-            f"{seen:,} cells had a one, and about {hidden:,.0f} more are there although nobody saw "
-            "them."
+            f"{seen:,} cells had a one, and about {hidden:,.0f} more{self._range(seen)} are there "
+            "although nobody saw them."
         ]
         if int(tries.max()) == 2:
             said.append(
-                "Two looks cannot tell how much detection differs between the cells of a column, "
-                "so that is assumed: `present` rests on it, `again` hardly does."
+                "Two looks say little about how much detection differs between the cells of a "
+                "column: `present` rests on it, `again` hardly does."
             )
         return said
+
+    def _range(self, seen: int) -> str:
+        """Where the number of what nobody saw lies, where there are draws of it."""
+        drawn = self.answers.by_columns.sum(axis=1)
+        if not len(drawn) or self.measured.false_alarms:
+            return ""
+        low, high = np.quantile(drawn - seen, (0.05, 0.95))
+        return f" (90 %: {low:,.0f} to {high:,.0f})"
 
     @property
     def _one_table(self) -> bool:
@@ -243,6 +272,7 @@ def audit_looks(
     certain: Any = None,
     false_alarms: bool = False,
     random_state: Any = None,
+    verbose: int = 0,
 ) -> LooksAudit:
     """Audit repeated looks: see `falsezero.audit`. `stated` is refused, detection is measured.
 
@@ -257,17 +287,18 @@ def audit_looks(
     looks = as_looks(looks)
     if looks.shape[2] == 1 and looks.shape[1] > 1:
         return _audit_observers(looks, random_state)
-    average = LooksAverage(false_alarms=false_alarms, random_state=random_state).fit(looks)
+    average = LooksAverage(false_alarms=false_alarms, random_state=random_state, verbose=verbose)
+    answers = average.fit(looks).answers(looks)
     table = looks.union()
-    expected = np.mean([np.asarray(m.reconstruct(looks)) for m in average.models_], axis=0)
     return LooksAudit(
         table,
-        Probabilities(table, lambda rows: expected[rows]),
+        Probabilities(table, lambda rows: answers.expected[rows]),
         stated=_measured(average.detection_, len(table)),
         certain=checked_cells(certain, table),
         looks=looks,
         measured=average,
-        cells=average.answers(looks),
+        cells=answers[:2],
+        answers=answers,
     )
 
 

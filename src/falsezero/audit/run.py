@@ -84,7 +84,7 @@ def audit(
         once = single_looks(table)
         if once is None:
             stated = (probabilities, loss, detection)
-            return audit_looks(table, stated, certain, false_alarms, random_state)
+            return audit_looks(table, stated, certain, false_alarms, random_state, verbose)
         table = once
     table = checked_table(table)
     rates = stated_detection(table, loss, detection)

@@ -8,6 +8,7 @@ from scipy.special import expit, logit
 import falsezero as fz
 from falsezero.data.errors import DataError
 from falsezero.models.convex import looks_average
+from falsezero.models.convex.look_draws import Answers
 from falsezero.models.convex.looks_average import LooksAverage, hold_out_last_look
 
 
@@ -63,8 +64,9 @@ class Known:
         self.answers = np.array(present), np.array(again)
         self.detection_ = np.array([again[0][0], again[0][1]])
 
-    def _cell_answers(self, looks):
-        return self.answers
+    def _answers(self, looks):
+        none = np.zeros((1, 2), dtype=int)
+        return Answers(*self.answers, self.answers[1], none, none)
 
 
 def test_answers_are_means_corrected_where_nothing_was_seen():
@@ -75,45 +77,99 @@ def test_answers_are_means_corrected_where_nothing_was_seen():
     ]
     average.level_ = np.array([0.3, 0.8])
     looks = fz.Looks([[[0, np.nan]], [[1, 0]]])
-    present, again = average.answers(looks)
+    present, again, expected, by_columns, by_rows = average.answers(looks)
     first, last = expit(0.3 + 0.8 * logit(0.3)), expit(0.3 + 0.8 * logit(0.4))
     np.testing.assert_allclose(present, [[first, 0.4], [1, last]])
     np.testing.assert_allclose(again, [[first * 0.2 / 0.3, 0.2], [0.6, last * 0.5]])
+    np.testing.assert_allclose(expected, [[0.2, 0.2], [0.6, 0.2]])
+    assert by_columns.shape == by_rows.shape == (2, 2)
     np.testing.assert_array_equal(average.present(looks), present)
     np.testing.assert_array_equal(average.again(looks), again)
     np.testing.assert_allclose(average.detection_, [0.2, 0.2])
 
 
-def test_sizes_and_spreads_that_are_averaged():
-    made = fz.datasets.make_looks(12, 5, 3, 2, random_state=0).looks
-    average = LooksAverage((1, 2, 5, 6), tol=1e-2, random_state=0).fit(made)
-    assert [model.n_components for model in average.models_] == [1, 2, 5]
-    assert all(model.heterogeneity == "learn" for model in average.models_)
-    assert all(model.inference == "vb" for model in average.models_)
-    assert all(model.row_effects is average.row_effects_ for model in average.models_)
-    two = made.select(looks=made.looks[:2])
-    assert LooksAverage((9,), tol=1e-2, random_state=0).fit(two).models_[0].n_components == 1
-    average = LooksAverage((1,), tol=1e-2, random_state=0).fit(two)
-    assert average.models_[0].heterogeneity == 2.0
-    with pytest.raises(DataError, match="No cell was looked at twice"):
-        LooksAverage().fit(made.select(looks=made.looks[:1]))
+@pytest.fixture(name="looks", scope="module")
+def _looks():
+    return fz.datasets.make_looks(12, 5, 3, 2, random_state=0).looks
 
 
-def test_with_and_without_what_is_known_of_rows():
-    values = fz.datasets.make_looks(12, 5, 3, 2, random_state=0).looks.to_numpy()
-    looks = fz.Looks(values, row_variables={"height": np.arange(12.0)})
-    average = LooksAverage((1, 2), tol=1e-2, random_state=0).fit(looks)
-    found = [(model.n_components, model.row_variables) for model in average.models_]
-    assert found == [(1, []), (1, "all"), (2, []), (2, "all")]
-
-
-def test_draws_are_not_corrected(monkeypatch):
+def test_few_looks_are_drawn_and_many_are_fitted(looks, monkeypatch):
+    """The rule goes by rows x looks x columns alone."""
     monkeypatch.setattr(looks_average, "_DRAWS", 2)
-    made = fz.datasets.make_looks(12, 5, 3, 2, random_state=0).looks
-    average = LooksAverage((1,), inference="gibbs", tol=1e-2, random_state=0).fit(made)
+    ways = []
+    for most in (12 * 3 * 5, 12 * 3 * 5 - 1):
+        monkeypatch.setattr(looks_average, "MOST_DRAWN", most)
+        average = LooksAverage((1,), tol=1e-2, random_state=0).fit(looks)
+        ways.append(average.inference_)
+        assert average.models_[0].inference == average.inference_
+    assert ways == ["gibbs", "vb"]
+    assert LooksAverage((1,), inference="gibbs", random_state=0).fit(looks).inference_ == "gibbs"
+    with pytest.raises(DataError, match='inference=.em. must be "auto", "gibbs" or "vb"'):
+        LooksAverage(inference="em").fit(looks)
+
+
+def test_variational_fits_take_the_spread_that_draws_have_learnt(looks):
+    average = LooksAverage((1, 2, 5, 6), inference="vb", tol=1e-2, random_state=0).fit(looks)
+    assert [model.n_components for model in average.models_] == [1, 2, 5]
+    drawn = fz.RepeatedLooks(
+        2, inference="gibbs", heterogeneity="learn", n_draws=50, tol=1e-4,
+        random_state=average._seed,
+    )  # fmt: skip
+    spread = drawn.fit(looks).heterogeneity_
+    assert all(model.heterogeneity == spread for model in average.models_)
+    assert len({model.row_effects for model in average.models_}) == 1
+    assert LooksAverage((9,), tol=1e-2, random_state=0).fit(looks).models_[0].n_components == 1
+    with pytest.raises(DataError, match="No cell was looked at twice"):
+        LooksAverage().fit(looks.select(looks=looks.looks[:1]))
+
+
+def test_what_is_known_of_rows_is_used(looks):
+    known = fz.Looks(looks.to_numpy(), row_variables={"height": np.arange(12.0)})
+    for inference in ("gibbs", "vb"):
+        average = LooksAverage((1, 2), inference=inference, tol=1e-2, random_state=0).fit(known)
+        assert all(model.row_terms_ is not None for model in average.models_)
+
+
+def test_draws_are_not_corrected_and_rows_differ_in_every_other_model(looks, monkeypatch):
+    monkeypatch.setattr(looks_average, "_DRAWS", 2)
+    average = LooksAverage((1, 2, 3), random_state=0).fit(looks)
     np.testing.assert_array_equal(average.level_, [0, 1])
-    model = average.models_[0]
-    assert (model.inference, model.heterogeneity, model.n_draws) == ("gibbs", "learn", 2)
+    assert [model.row_effects for model in average.models_] == [True, False, True]
+    for model in average.models_:
+        assert (model.inference, model.heterogeneity, model.n_draws) == ("gibbs", "learn", 2)
+    assert average.detection_draws_.shape == (6, 5)
+
+
+def test_intervals_are_quantiles_of_all_draws(looks, monkeypatch):
+    monkeypatch.setattr(looks_average, "_DRAWS", 4)
+    average = LooksAverage((1, 2), random_state=0).fit(looks)
+    found = average.answers(looks)
+    table = average.intervals(looks, 0.5)
+    low, high = np.quantile(average.detection_draws_, (0.25, 0.75), axis=0)
+    np.testing.assert_allclose(table["detection_low"], low)
+    np.testing.assert_allclose(table["detection_high"], high)
+    np.testing.assert_allclose(table["occupied"], found.present.sum(axis=0))
+    drawn = np.sort(found.by_columns, axis=0)
+    assert len(drawn) == 8
+    np.testing.assert_array_equal(table["occupied_low"], drawn[1])
+    np.testing.assert_array_equal(table["occupied_high"], drawn[6])
+    rows = average.intervals(looks, by="rows", answers=found)
+    np.testing.assert_array_equal(rows["row"], np.arange(12))
+    assert "detection" not in rows.columns
+    with pytest.raises(DataError, match=r"level=2 must lie between 0 and 1"):
+        average.intervals(looks, 2)
+
+
+def test_variational_intervals_are_means_around_the_corrected_number(looks):
+    average = LooksAverage((1, 2), inference="vb", tol=1e-2, random_state=0).fit(looks)
+    table, tables = average.intervals(looks), [m.intervals(looks) for m in average.models_]
+    for name in ("detection", "detection_low", "detection_high"):
+        np.testing.assert_allclose(table[name], (tables[0][name] + tables[1][name]) / 2)
+    np.testing.assert_allclose(table["occupied"], average.present(looks).sum(axis=0))
+    assert (table["seen"] <= table["occupied_low"]).all()
+    assert (table["occupied_low"] <= table["occupied"]).all()
+    assert (table["occupied"] <= table["occupied_high"]).all()
+    assert (table["occupied_high"] <= 12).all()
 
 
 class Judged:
@@ -127,8 +183,7 @@ class Judged:
 
 
 @pytest.mark.parametrize(("gain", "expected"), [(1.19, False), (1.21, True)])
-def test_rows_differ_where_the_evidence_gains_a_tenth_a_row(gain, expected, monkeypatch):
-    looks = fz.datasets.make_looks(12, 5, 3, 2, random_state=0).looks
+def test_rows_differ_where_the_evidence_gains_a_tenth_a_row(gain, expected, looks, monkeypatch):
     average = LooksAverage()
     average._sizes = [2, 4, 8]
     asked = []
@@ -142,8 +197,7 @@ def test_rows_differ_where_the_evidence_gains_a_tenth_a_row(gain, expected, monk
     assert asked == [(4, differ, {"row_variables": []}) for differ in (False, True)]
 
 
-def test_at_most_so_many_rows_are_judged(monkeypatch):
-    looks = fz.datasets.make_looks(12, 5, 3, 2, random_state=0).looks
+def test_at_most_so_many_rows_are_judged(looks, monkeypatch):
     sizes = []
 
     def differ(self, some, options):
@@ -153,7 +207,7 @@ def test_at_most_so_many_rows_are_judged(monkeypatch):
     monkeypatch.setattr(LooksAverage, "_rows_differ", differ)
     monkeypatch.setattr(LooksAverage, "_held_out_level", lambda *_: np.array([0.0, 1.0]))
     for most in (12, 11):
-        LooksAverage((1,), tol=1e-2, max_rows=most, random_state=0).fit(looks)
+        LooksAverage((1,), inference="vb", tol=1e-2, max_rows=most).fit(looks)
     assert sizes == [12, 11]
 
 

@@ -233,11 +233,13 @@ class LookRates:
     def _sums(
         self, patterns: Patterns, curve: np.ndarray, curve_u: np.ndarray, linear: np.ndarray
     ) -> dict[str, np.ndarray]:
-        c = patterns.design
+        c = patterns.design.reshape(-1, self.n_terms)
+        squares = (c[:, :, None] * c[:, None, :]).reshape(len(c), -1)
+        by_column = [part.reshape(len(c), -1).T for part in (curve, curve_u, linear)]
         sums = {
-            "hessian": np.einsum("pjt,pjd,pje->tde", curve, c, c, optimize=True),
-            "linear": np.einsum("pjt,pjd->td", linear, c, optimize=True),
-            "with_spread": np.einsum("pjt,pjd->td", curve_u, c, optimize=True),
+            "hessian": (by_column[0] @ squares).reshape(-1, self.n_terms, self.n_terms),
+            "linear": by_column[2] @ c,
+            "with_spread": by_column[1] @ c,
             "observers": np.zeros((3, self.n_observers)),
             "crossed": np.zeros((self.n_columns, self.n_terms, self.n_observers)),
         }
@@ -245,7 +247,9 @@ class LookRates:
             who = (patterns.observers[..., None] == np.arange(self.n_observers)).astype(float)
             by_look = np.stack([curve.sum(axis=2), linear.sum(axis=2), curve_u.sum(axis=2)])
             sums["observers"] = np.einsum("spj,pjo->so", by_look, who, optimize=True)
-            sums["crossed"] = np.einsum("pjt,pjd,pjo->tdo", curve, c, who, optimize=True)
+            sums["crossed"] = np.einsum(
+                "pjt,pjd,pjo->tdo", curve, patterns.design, who, optimize=True
+            )
         return sums
 
     def learn(

@@ -8,13 +8,13 @@ import numpy as np
 from scipy.special import expit
 from sklearn.utils.validation import check_is_fitted
 
-from falsezero.data.errors import DataError
 from falsezero.data.tidy import Tidy
 from falsezero.models.convex.detection import LookRates, Prior, RowEffects
-from falsezero.models.convex.look_draws import drawn_answers
+from falsezero.models.convex.look_draws import Answers, drawn_answers
 from falsezero.models.convex.look_intervals import (
     averaged_over_rates,
     cell_scores,
+    check_interval,
     drawn_intervals,
     look_intervals,
 )
@@ -63,15 +63,9 @@ class LookAnswers:
             columns, ``detection`` with its own. With "gibbs" they are quantiles of the draws,
             otherwise rest on the information left by unknown presences.
         """
-        if by not in ("columns", "rows"):
-            raise DataError(f'by={by!r} must be "columns" or "rows".')
-        if not 0 < level < 1:
-            raise DataError(f"level={level!r} must lie between 0 and 1, as in level=0.9.")
+        check_interval(level, by)
         if self.inference == "gibbs":
-            blocks = self._blocks(X, reset=False)
-            return drawn_intervals(
-                self, X, drawn_answers(self, blocks, self._settled(blocks)), level, by
-            )
+            return drawn_intervals(self, X, self._answers(X), level, by)
         return look_intervals(self, X, level, by)
 
     def misses(self: Any, n_looks: int) -> np.ndarray:
@@ -91,19 +85,24 @@ class LookAnswers:
         return np.mean([_misses(state, n_looks) for state in states], axis=0)
 
     def _cell_answers(self: Any, X: Any) -> tuple[Any, Any]:
+        found = self._answers(X)
+        columns = getattr(X, "columns", None)
+        return tuple(self._labelled(part, X, columns) for part in found[:2])  # type: ignore[return-value]
+
+    def _answers(self: Any, X: Any) -> Answers:
+        """All that is asked of every cell."""
         blocks = self._blocks(X, reset=False)
         parts = self._settled(blocks)
         if self.inference == "gibbs":
-            answers: Any = drawn_answers(self, blocks, parts)[:2]
-        else:
-            steps = self._steps(blocks)
-            pairs = [
-                self._block_answers(steps, block, local)
-                for block, local in zip(blocks, parts, strict=True)
-            ]
-            answers = [np.concatenate(part) for part in zip(*pairs, strict=True)]
-        columns = getattr(X, "columns", None)
-        return tuple(self._labelled(part, X, columns) for part in answers)  # type: ignore[return-value]
+            return drawn_answers(self, blocks, parts)
+        steps = self._steps(blocks)
+        found = [
+            (*self._block_answers(steps, block, local), self._expected(self._weights(local)))
+            for block, local in zip(blocks, parts, strict=True)
+        ]
+        cells = (np.concatenate(part) for part in zip(*found, strict=True))
+        none = (np.zeros((0, size), dtype=int) for size in blocks.shape[::-1])
+        return Answers(*cells, *none)
 
     def _block_answers(self: Any, steps: Any, block: Any, local: Any) -> tuple[Any, Any]:
         """Present and again, averaged over what is uncertain about detection and content."""

@@ -39,10 +39,12 @@ class Draws(NamedTuple):
 
 
 class Answers(NamedTuple):
-    """`present` and `again` of every cell, and draws of how many cells are occupied."""
+    """What is asked of every cell, and draws of how many cells are occupied (none with "vb")."""
 
     present: np.ndarray
     again: np.ndarray
+    expected: np.ndarray
+    """Probability of a one at a look, the cell's own looks apart from what they say of its row."""
     by_columns: np.ndarray
     by_rows: np.ndarray
 
@@ -69,7 +71,7 @@ def sampled(model: Any, blocks: Any, start: Point, seed: np.random.SeedSequence)
 def drawn_answers(model: Any, blocks: Any, local: list[Any]) -> Answers:
     """Average over the draws; `local` are the rows of `blocks` under the variational fit."""
     rng = np.random.default_rng(model.draw_seed_)
-    present, again = np.zeros((2, *blocks.shape))
+    present, again, expected = np.zeros((3, *blocks.shape))
     n_draws = len(model.draws_)
     by_columns, by_rows = (np.zeros((n_draws, size), dtype=int) for size in blocks.shape[::-1])
     steps = model._steps(blocks)
@@ -78,10 +80,12 @@ def drawn_answers(model: Any, blocks: Any, local: list[Any]) -> Answers:
             p, hit, alarm = model._answers_at(steps, block, part, state)
             present[block.rows] += p
             again[block.rows] += p * hit + (1 - p) * alarm
+            expected[block.rows] += model._recorded(model._content(part, state))
             there = rng.random(p.shape) < p
             by_rows[number, block.rows] = there.sum(axis=1)
             by_columns[number] += there.sum(axis=0)
-    return Answers(present / n_draws, again / n_draws, by_columns, by_rows)
+    means = (part / n_draws for part in (present, again, expected))
+    return Answers(*means, by_columns, by_rows)
 
 
 def _followed(

@@ -20,6 +20,7 @@ import numpy as np
 from scipy.special import expit, logit
 from scipy.stats import norm
 
+from falsezero.data.errors import DataError
 from falsezero.data.looks import as_looks
 from falsezero.data.tidy import Tidy
 
@@ -97,8 +98,33 @@ def look_intervals(model: Any, X: Any, level: float, by: str) -> Tidy:
     return Tidy(table)
 
 
+def check_interval(level: float, by: str) -> None:
+    """Refuse levels and groupings that there are none of."""
+    if by not in ("columns", "rows"):
+        raise DataError(f'by={by!r} must be "columns" or "rows".')
+    if not 0 < level < 1:
+        raise DataError(f"level={level!r} must lie between 0 and 1, as in level=0.9.")
+
+
+def mean_intervals(tables: list[Tidy], X: Any, answers: Any, by: str) -> Tidy:
+    """Means over the tables of some models, occupied cells moved to the mean of `answers`."""
+    looks, axis = as_looks(X), 0 if by == "columns" else 1
+    table = {name: tables[0][name] for name in tables[0].columns}
+    for name in table.keys() - {by[:-1], "seen"}:
+        table[name] = np.mean([each[name] for each in tables], axis=0)
+    there = answers.present.sum(axis=axis)
+    shift, size = there - table["occupied"], looks.counts[0].shape[axis]
+    for name in ("occupied", "occupied_low", "occupied_high"):
+        table[name] = np.clip(table[name] + shift, 0, size)
+    table["occupied_low"] = np.maximum(
+        table["occupied_low"], np.minimum(tables[0]["seen"], table["occupied"])
+    )
+    return Tidy(table)
+
+
 def drawn_intervals(model: Any, X: Any, answers: Any, level: float, by: str) -> Tidy:
     """The same from posterior draws: quantiles of detection and of the number of occupied cells."""
+    check_interval(level, by)
     looks = as_looks(X)
     axis = 0 if by == "columns" else 1
     drawn = answers.by_columns if axis == 0 else answers.by_rows

@@ -1,15 +1,15 @@
 """Averaging models of repeated looks.
 
-The number of components is not chosen but averaged over, and where something is known of the rows,
-models that use it are averaged with models that do not: held-out looks are predicted better by such
-averages than by the best of their members. Whether rows differ in detection is decided by the
-evidence.
+The number of components is not chosen but averaged over: held-out looks are predicted better by the
+average than by the best of its members. Where something is known of the rows, all members use it.
 
-Members are fitted by variational Bayes, or averaged over posterior draws ("gibbs"), the spread of
-detection between the cells of a column among what is drawn. Variational fits learn the spread from
-three looks or more; with two a wide one is assumed. Because closure, interchangeable looks and the
-factors are never quite true, the last look at every third row is held out, and their logit(present)
-is corrected by the line a + b logit(present) under which the held-out looks are most likely.
+Looks of moderate number (`MOST_DRAWN`) are averaged over posterior draws, which learn how much
+detection differs between the cells of a column, and every other member lets rows differ, too.
+
+More looks are fitted by variational Bayes. The spread of detection is then learnt by draws from
+some of the rows, the evidence decides whether rows differ, and, because factorised posteriors are
+too sure of absences, the last look at every third row is held out: logit(present) is corrected by
+the line a + b logit(present) under which the held-out looks are most likely.
 """
 
 from __future__ import annotations
@@ -25,19 +25,26 @@ from falsezero.base._sklearn import Estimator, Interval, StrOptions, fit_context
 from falsezero.base.estimator import spawn_seeds
 from falsezero.data.errors import DataError
 from falsezero.data.looks import Looks, as_looks
+from falsezero.data.tidy import Tidy
+from falsezero.inference.progress import stages
+from falsezero.models.convex.look_draws import Answers
+from falsezero.models.convex.look_intervals import drawn_intervals, mean_intervals
 from falsezero.models.convex.repeated_looks import RepeatedLooks
 
 __all__ = ["HeldOut", "LooksAverage", "hold_out_last_look"]
 
-COMPONENTS = (2, 4, 8)
-_DRAWS = 100
-ASSUMED_SPREAD = 2.0
-"""On the logit scale, where two looks and no draws are to tell: a rate of one half is then spread
-nearly evenly over (0, 1)."""
+COMPONENTS = (2, 4, 8, 12)
+MOST_DRAWN = 150_000
+"""Rows x looks x columns up to which posterior draws take no more than about a minute."""
+_DRAWS = 50
+_DRAWN_TOL = 1e-4
+"""Where a chain starts need not be an optimum."""
 _LEAST_GAIN = 0.1
 """Nats a row by which row effects must raise the evidence: two fits may differ by as much because
 they ended in different optima."""
 _FOLDS = 3
+_FEWEST = 50
+"""Rows that the spread is learnt from at least."""
 _EDGE = 1e-6
 
 
@@ -85,46 +92,52 @@ def hold_out_last_look(looks: Looks, chosen: np.ndarray, rng: np.random.Generato
 
 
 class LooksAverage(Estimator):
-    """An average of `RepeatedLooks` over numbers of components, with and without row variables.
+    """An average of `RepeatedLooks` over numbers of components.
 
     Parameters
     ----------
-    n_components : sequence of int, default=(2, 4, 8)
+    n_components : sequence of int, default=(2, 4, 8, 12)
         Numbers of components to average over.
     false_alarms : bool, default=False
         Whether a look may record what is not there.
-    inference : {"vb", "gibbs"}, default="vb"
-        Variational Bayes, or posterior draws, which take some ten times as long.
+    inference : {"auto", "gibbs", "vb"}, default="auto"
+        "gibbs" averages over posterior draws, "vb" over variational fits, some ten times as fast.
+        "auto" draws where rows x looks x columns are no more than 150,000.
     max_rows : int, default=2000
-        Rows that row effects are judged by and the level is learnt from; of more, a random choice.
-    tol, random_state, n_jobs
+        Rows that "vb" judges row effects by and learns its level from; of more, a random choice.
+    tol : float, default=1e-5
+        As in `RepeatedLooks` ("vb").
+    random_state, n_jobs
         As in `RepeatedLooks`.
+    verbose : int, default=0
+        1 shows a progress bar on a terminal, 2 a line for every model fitted.
 
     Attributes
     ----------
     models_ : list of RepeatedLooks
+    inference_ : str
+        "gibbs" or "vb".
     level_ : array (a, b)
         The correction of logit(present); (0, 1), which is none, with "gibbs".
-    row_effects_ : bool
-        Whether rows differ in detection, by the evidence.
 
     Examples
     --------
     >>> import falsezero as fz
     >>> looks = fz.datasets.make_looks(80, 15, 3, 2, random_state=0).looks
     >>> average = LooksAverage((1, 2), random_state=0).fit(looks)
-    >>> average.present(looks).shape
-    (80, 15)
+    >>> average.inference_, average.present(looks).shape
+    ('gibbs', (80, 15))
     """
 
     _parameter_constraints: dict[str, list[Any]] = {
         "n_components": ["array-like"],
         "false_alarms": ["boolean"],
-        "inference": [StrOptions({"vb", "gibbs"})],
+        "inference": [StrOptions({"auto", "gibbs", "vb"})],
         "max_rows": [Interval(Integral, 1, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="left")],
         "random_state": ["random_state", np.random.Generator],
         "n_jobs": [Integral, None],
+        "verbose": ["verbose"],
     }
 
     def __init__(
@@ -132,11 +145,12 @@ class LooksAverage(Estimator):
         n_components: Any = COMPONENTS,
         *,
         false_alarms: bool = False,
-        inference: str = "vb",
+        inference: str = "auto",
         max_rows: int = 2000,
         tol: float = 1e-5,
         random_state: Any = None,
         n_jobs: int | None = None,
+        verbose: int = 0,
     ):
         self.n_components = n_components
         self.false_alarms = false_alarms
@@ -145,101 +159,141 @@ class LooksAverage(Estimator):
         self.tol = tol
         self.random_state = random_state
         self.n_jobs = n_jobs
+        self.verbose = verbose
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, looks: Any) -> LooksAverage:
-        """Decide about row effects, learn the level from held-out looks, and fit all looks."""
+        """Fit all members."""
         looks = as_looks(looks)
-        most = int(looks.counts[1].max())
-        if most < 2:
+        if int(looks.counts[1].max()) < 2:
             raise DataError(
                 "No cell was looked at twice, so detection cannot be measured; state it with "
                 "detection=, or audit the single looks as a table."
             )
+        self.inference_ = self.inference
+        if self.inference == "auto":
+            self.inference_ = "gibbs" if np.prod(looks.shape) <= MOST_DRAWN else "vb"
         rng = np.random.default_rng(spawn_seeds(self.random_state, 1)[0])
         self._seed = int(rng.integers(2**31))
         smallest = min(looks.shape[0], looks.shape[2])
         self._sizes = [k for k in self.n_components if k <= smallest] or [1]
-        some = looks
-        if looks.shape[0] > self.max_rows:
-            picked = np.isin(
-                np.arange(looks.shape[0]), rng.choice(looks.shape[0], self.max_rows, replace=False)
-            )
-            some = looks.select(rows=picked)
-        self._options: dict[str, Any] = {
-            "inference": "gibbs",
-            "heterogeneity": "learn",
-            "n_draws": _DRAWS,
-        }
-        spread = "learn" if most > 2 else ASSUMED_SPREAD
-        variational: dict[str, Any] = {"inference": "vb", "heterogeneity": spread}
-        self.row_effects_ = self._rows_differ(some, variational)
         self.level_ = np.array([0.0, 1.0])
-        if self.inference == "vb":
-            self._options = variational
-            self.level_ = self._held_out_level(some, rng)
-        self.models_ = self._fitted(looks)
+        if self.inference_ == "gibbs":
+            self._fit_draws(looks)
+        else:
+            self._fit_variational(looks, rng)
         self.n_features_in_ = looks.shape[2]
         return self
 
-    def _model(self, size: int, row_effects: bool, **options: Any) -> RepeatedLooks:
+    def _fit_draws(self, looks: Looks) -> None:
+        with stages(type(self).__name__, self.verbose, len(self._sizes)) as begin:
+            self.models_ = []
+            for number, size in enumerate(self._sizes):
+                begin(_components(size))
+                self.models_.append(self._drawn(size, number % 2 == 0).fit(looks))
+
+    def _fit_variational(self, looks: Looks, rng: np.random.Generator) -> None:
+        folds = min(_FOLDS, looks.shape[0])
+        total = 2 + (folds + 1) * len(self._sizes)
+        with stages(type(self).__name__, self.verbose, total) as begin:
+            some = _some_rows(looks, self.max_rows, rng)
+            begin("how much detection differs between cells")
+            few = _some_rows(looks, max(_FEWEST, MOST_DRAWN // np.prod(looks.shape[1:])), rng)
+            drawn = self._drawn(self._middle, False, row_variables=[]).fit(few)
+            spread = {"heterogeneity": drawn.heterogeneity_, "tol": self.tol}
+            begin("whether rows differ")
+            self._options = spread | {"row_effects": self._rows_differ(some, spread)}
+            self.level_ = self._held_out_level(some, rng, folds, begin)
+            self.models_ = self._fitted(looks, begin)
+
+    @property
+    def _middle(self) -> int:
+        return int(self._sizes[len(self._sizes) // 2])
+
+    def _model(self, size: int, **options: Any) -> RepeatedLooks:
         return RepeatedLooks(
             size,
-            row_effects=row_effects,
             false_alarms=self.false_alarms,
-            tol=self.tol,
             random_state=self._seed,
             n_jobs=self.n_jobs,
             **options,
         )
 
+    def _drawn(self, size: int, row_effects: bool, **options: Any) -> RepeatedLooks:
+        return self._model(
+            size,
+            inference="gibbs",
+            heterogeneity="learn",
+            row_effects=row_effects,
+            n_draws=_DRAWS,
+            tol=_DRAWN_TOL,
+            **options,
+        )
+
     def _rows_differ(self, looks: Looks, options: dict[str, Any]) -> bool:
         """Whether the evidence gains by row effects, with a middle number of components."""
-        size = self._sizes[len(self._sizes) // 2]
         plain, rows = (
-            self._model(size, differ, row_variables=[], **options).fit(looks)
+            self._model(self._middle, row_effects=differ, row_variables=[], **options).fit(looks)
             for differ in (False, True)
         )
         return bool(rows.objective_ > plain.objective_ + _LEAST_GAIN * looks.shape[0])
 
-    def _fitted(self, looks: Looks) -> list[RepeatedLooks]:
-        known: list[Any] = [[], "all"] if looks.row_variables else [[]]
-        return [
-            self._model(size, self.row_effects_, row_variables=names, **self._options).fit(looks)
-            for size in self._sizes
-            for names in known
-        ]
+    def _fitted(self, looks: Looks, begin: Any) -> list[RepeatedLooks]:
+        models = []
+        for size in self._sizes:
+            begin(_components(size))
+            models.append(self._model(size, **self._options).fit(looks))
+        return models
 
-    def _held_out_level(self, looks: Looks, rng: np.random.Generator) -> np.ndarray:
+    def _held_out_level(
+        self, looks: Looks, rng: np.random.Generator, folds: int, begin: Any
+    ) -> np.ndarray:
         """The line of the level, by last looks after zeros in every third row in turn."""
-        fold = rng.permutation(looks.shape[0]) % min(_FOLDS, looks.shape[0])
+        fold = rng.permutation(looks.shape[0]) % folds
         parts = []
-        for i in range(int(fold.max()) + 1):
+        for i in range(folds):
             held = hold_out_last_look(looks, fold == i, rng)
             zero = held.looks.counts[0][held.rows, held.columns] == 0
             at = held.rows[zero], held.columns[zero]
-            present, again = _mean_answers(self._fitted(held.looks), held.looks)
-            rate = again[at] / np.maximum(present[at], _EDGE)
-            parts.append((present[at], rate, held.hit[zero]))
+            found = _mean_answers(self._fitted(held.looks, begin), held.looks)
+            rate = found.again[at] / np.maximum(found.present[at], _EDGE)
+            parts.append((found.present[at], rate, held.hit[zero]))
         return _learn_level(*(np.concatenate(part) for part in zip(*parts, strict=True)))
 
-    def answers(self, looks: Any) -> tuple[np.ndarray, np.ndarray]:
-        """`present` and `again` of every cell, from one pass over the models."""
+    # -- answers ----------------------------------------------------------------------------------
+
+    def answers(self, looks: Any) -> Answers:
+        """All that is asked of every cell, from one pass over the models."""
         looks = as_looks(looks)
-        present, again = _mean_answers(self.models_, looks)
-        rate = again / np.maximum(present, _EDGE)
+        found = _mean_answers(self.models_, looks)
+        rate = found.again / np.maximum(found.present, _EDGE)
         ones, tries = looks.counts
         a, b = self.level_
-        corrected = np.where((ones == 0) & (tries > 0), expit(a + b * _odds(present)), present)
-        return corrected, np.clip(corrected * rate, 0, 1)
+        unseen = (ones == 0) & (tries > 0)
+        present = np.where(unseen, expit(a + b * _odds(found.present)), found.present)
+        return found._replace(present=present, again=np.clip(present * rate, 0, 1))
 
     def present(self, looks: Any) -> np.ndarray:
         """Probability that the thing is there, given all looks at the cell."""
-        return self.answers(looks)[0]
+        return self.answers(looks).present
 
     def again(self, looks: Any) -> np.ndarray:
         """Probability of a one at the next look at the cell."""
-        return self.answers(looks)[1]
+        return self.answers(looks).again
+
+    def intervals(
+        self, looks: Any, level: float = 0.9, by: str = "columns", answers: Any = None
+    ) -> Tidy:
+        """Intervals for detection and for the number of cells where the thing is there.
+
+        As in `RepeatedLooks`: quantiles of the draws of all members, or, with "vb", the means of
+        their intervals. `answers` are those of the same looks, where they are at hand.
+        """
+        found = self.answers(looks) if answers is None else answers
+        if self.inference_ == "gibbs":
+            return drawn_intervals(self, looks, found, level, by)
+        tables = [model.intervals(looks, level, by) for model in self.models_]
+        return mean_intervals(tables, looks, found, by)
 
     @property
     def detection_(self) -> np.ndarray:
@@ -255,13 +309,30 @@ class LooksAverage(Estimator):
         ]
         return np.shape(self.level_) == (2,) and any(agree) and all(agree)
 
+    @property
+    def detection_draws_(self) -> np.ndarray:
+        """Draws of the detection rates from all models ("gibbs")."""
+        return np.concatenate([model.detection_draws_ for model in self.models_])
 
-def _mean_answers(models: list[RepeatedLooks], looks: Looks) -> tuple[np.ndarray, np.ndarray]:
-    answers = [model._cell_answers(looks) for model in models]
-    present, again = (
-        np.mean([np.asarray(answer[i]) for answer in answers], axis=0) for i in range(2)
-    )
-    return present, again
+
+def _components(size: int) -> str:
+    return f"{size} component{'s' if size > 1 else ''}"
+
+
+def _some_rows(looks: Looks, most: int, rng: np.random.Generator) -> Looks:
+    """At most so many rows, chosen at random."""
+    n_rows = looks.shape[0]
+    if n_rows <= most:
+        return looks
+    return looks.select(rows=np.isin(np.arange(n_rows), rng.choice(n_rows, most, replace=False)))
+
+
+def _mean_answers(models: list[RepeatedLooks], looks: Looks) -> Answers:
+    """Means of the models' probabilities, and the draws of all of them."""
+    parts = [model._answers(looks) for model in models]
+    means = [np.mean([part[i] for part in parts], axis=0) for i in range(3)]
+    draws = [np.concatenate([part[i] for part in parts]) for i in (3, 4)]
+    return Answers(*means, *draws)
 
 
 def _learn_level(present: np.ndarray, rate: np.ndarray, hit: np.ndarray) -> np.ndarray:

@@ -280,7 +280,10 @@ class RepeatedLooks(LookDoor, LookAnswers, OptimisedModel):
         return weights
 
     def _expected(self, weights: np.ndarray) -> np.ndarray:
-        content = np.clip(weights @ self.components_, 0, 1)
+        return self._recorded(np.clip(weights @ self.components_, 0, 1))
+
+    def _recorded(self, content: np.ndarray) -> np.ndarray:
+        """Probability of a one at a look under average conditions, given what is there how often."""
         rates: np.ndarray = content * self.detection_
         return rates if not self.false_alarms else rates + (1 - content) * self.false_alarm_
 
