@@ -106,7 +106,27 @@ def test_the_page_of_repeated_looks_speaks_of_looks(tmp_path) -> None:
     text = audit.to_html(tmp_path / "looks.html").read_text("utf-8")
     assert "Detection was measured by looking repeatedly" in text
     assert "handed in" not in text
-    assert "The trial hides finds" not in text
+    assert "The trial" not in text
+    section = text.split('<h2 id="trial">Detection</h2>')[1].split("<h2")[0]
+    assert "<svg" in section or "<img" in section
+    needed, table = audit.looks_needed(0.05)["looks_needed"], audit.intervals()
+    hardest = int(np.argmin(table["detection"]))
+    first = re.findall(r"<tr><td[^>]*>(.*?)</tr>", section)[0]
+    cells = re.sub(r"<[^>]+>", "|", first)
+    assert cells.startswith(f"{table['column'][hardest]}|")
+    low, high = (table[f"detection_{end}"][hardest] for end in ("low", "high"))
+    assert f"{table['detection'][hardest]:.2f} ({low:.2f} to {high:.2f})" in cells
+    assert f"|{needed[hardest]}|" in cells or "200 or more" in cells
+
+
+def test_the_page_of_observers_ranks_them(tmp_path) -> None:
+    rng = np.random.default_rng(0)
+    answers = (rng.random((40, 4)) < np.where(rng.random((40, 1)) < 0.5, 0.8, 0.2)).astype(float)
+    audit = fz.audit(answers[:, :, None], random_state=0)
+    text = audit.to_html(tmp_path / "observers.html").read_text("utf-8")
+    section = text.split('<h2 id="trial">Detection</h2>')[1].split("<h2")[0]
+    assert section.count("<tr><td") == 4
+    assert "False alarms" in section
 
 
 def test_groups_of_rows_are_told_apart(audit, tmp_path) -> None:

@@ -126,7 +126,7 @@ class LooksAudit(Audit):
             ``seen`` counts cells with a one, ``occupied`` cells where the thing is there, seen or
             not, with its interval; by columns, ``detection`` with its own.
         """
-        if not self._one_table:
+        if not self.is_one_table:
             raise DataError("intervals() needs looks at a table, not observers of one thing.")
         return self.measured.intervals(self.looks, level, by, self.answers)  # type: ignore[no-any-return]
 
@@ -151,7 +151,7 @@ class LooksAudit(Audit):
             raise DataError(f'by={by!r} must be "columns", "rows" or "cells".')
         if not 0 < doubt < 1:
             raise DataError(f"doubt={doubt!r} must lie between 0 and 1, as in doubt=0.05.")
-        if not self._one_table:
+        if not self.is_one_table:
             raise DataError("looks_needed() needs looks at a table, not observers of one thing.")
         rows, columns = np.nonzero(self.table.to_numpy() == 0)
         now = self.cells[0][rows, columns]
@@ -230,9 +230,9 @@ class LooksAudit(Audit):
     @property
     def _level(self) -> list[str]:
         ones, tries = self.looks.counts
-        hidden = float(self.cells[0][(ones == 0) & (tries > 0)].sum()) if self._one_table else 0.0
+        hidden = float(self.cells[0][(ones == 0) & (tries > 0)].sum()) if self.is_one_table else 0.0
         seen = int((ones > 0).sum())
-        if not self._one_table:
+        if not self.is_one_table:
             return ["Probabilities that a label is wrong rest on the skill of its observer."]
         said = [
             f"{seen:,} cells had a one, and about {hidden:,.0f} more{self._range(seen)} are there "
@@ -254,7 +254,8 @@ class LooksAudit(Audit):
         return f" (90 %: {low:,.0f} to {high:,.0f})"
 
     @property
-    def _one_table(self) -> bool:
+    def is_one_table(self) -> bool:
+        """Whether rows x columns were looked at, rather than one thing by many observers."""
         return bool(self.cells[0].shape == self.looks.counts[0].shape)
 
 

@@ -9,11 +9,13 @@ from typing import Any
 import numpy as np
 
 from falsezero.audit import Audit
+from falsezero.audit.looks import LooksAudit
 from falsezero.data.groups import RowGroups, row_groups
 from falsezero.data.output import check_target, write_text
 from falsezero.data.rounding import percent
 from falsezero.data.tidy import Tidy
 from falsezero.plot import AuditedTableDisplay, TrialDisplay
+from falsezero.report.detection import detection_section
 from falsezero.report.elements import (
     Column,
     bullet_list,
@@ -64,7 +66,8 @@ def write_audit_page(
     """Write an audit as one self-contained page; see `Audit.to_html`."""
     target = check_target(path)
     title = title or page_title(audit)
-    nav = "".join(f'<a href="#{name}">{text}</a>' for name, text in _SECTIONS.items())
+    sections = _SECTIONS | ({"trial": "Detection"} if isinstance(audit, LooksAudit) else {})
+    nav = "".join(f'<a href="#{name}">{text}</a>' for name, text in sections.items())
     body = (
         f"<main>\n<h1>{html.escape(title)}</h1>\n{subtitle(audit)}\n"
         f'<nav aria-label="Sections">{nav}</nav>\n{audit_sections(audit, groups=groups)}\n</main>'
@@ -156,6 +159,8 @@ def _map(audit: Audit, groups: Any) -> str:
 
 
 def _trial(audit: Audit) -> str:
+    if isinstance(audit, LooksAudit):
+        return detection_section(audit)
     heading = '<h2 id="trial">The trial on this table</h2>'
     trial = audit.trial
     if trial is None:

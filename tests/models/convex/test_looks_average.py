@@ -104,7 +104,7 @@ def test_few_looks_are_drawn_and_many_are_fitted(looks, monkeypatch):
         assert average.models_[0].inference == average.inference_
     assert ways == ["gibbs", "vb"]
     assert LooksAverage((1,), inference="gibbs", random_state=0).fit(looks).inference_ == "gibbs"
-    with pytest.raises(DataError, match='inference=.em. must be "auto", "gibbs" or "vb"'):
+    with pytest.raises(DataError, match=r'inference=.em. must be "auto", "gibbs" or "vb"'):
         LooksAverage(inference="em").fit(looks)
 
 

@@ -47,16 +47,14 @@ def drawn_rates(rates, effects, rng, spread):
 
 
 def from_the_prior(sampler, rng):
-    steps, state, [rows], _ = sampler
+    steps, state, _, _ = sampler
     shapes = SHAPES * np.exp(rng.normal(size=3))
     a = rng.beta(shapes[0], shapes[1], size=(SIZE, COLUMNS)).clip(1e-15, 1 - 1e-15)
     drawn = state.drawn._replace(alpha=a, beta=1 - a, ones=a, zeros=1 - a)
     spread = max(abs(SPREAD_WIDTH * rng.normal()), 1e-3)
     seen = drawn_rates(steps.steps.seen, drawn.seen, rng, spread)
     alarm = drawn_rates(steps.steps.alarm, drawn.alarm, rng, 0.0)
-    drawn = drawn._replace(
-        seen_mean=seen[0], seen=seen[1], alarm_mean=alarm[0], alarm=alarm[1]
-    )
+    drawn = drawn._replace(seen_mean=seen[0], seen=seen[1], alarm_mean=alarm[0], alarm=alarm[1])
     weights = looks_gibbs._dirichlet(np.full((ROWS, SIZE), shapes[2]), rng)[0]
     effect = np.sqrt(seen[1].row_width2) * rng.normal(size=(ROWS, 1))
     gamma = np.array(shapes[2] * np.exp(0.5 * rng.normal()))

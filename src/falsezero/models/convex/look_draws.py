@@ -17,6 +17,9 @@ from falsezero.models.convex.looks_steps import State
 
 _THIN = 4
 """Two draws of the cells, and two trials of other rates, to each draw that is kept."""
+_LEAST_WARMUP = 400
+"""A chain starts with a wide spread between cells; after half as many iterations it may be too wide
+still, and `present` too high, where cells do not differ."""
 _ROW_SWEEPS = 2
 """Iterations that the rows have to follow each kept draw of all that they share."""
 
@@ -50,13 +53,13 @@ class Answers(NamedTuple):
 
 
 def sampled(model: Any, blocks: Any, start: Point, seed: np.random.SeedSequence) -> Draws:
-    """Run one chain from a variational fit, as long again for warming up as for its draws."""
+    """Run one chain from a variational fit, at least as long for warming up as for its draws."""
     steps = LooksGibbs(model._steps(blocks, draws=True), start, _shapes(model))
     [chain] = sample(
         steps,
         blocks,
         [seed],
-        warmup=_THIN * model.n_draws,
+        warmup=max(_LEAST_WARMUP, _THIN * model.n_draws),
         draws=model.n_draws,
         thin=_THIN,
         record=lambda point: point.state,

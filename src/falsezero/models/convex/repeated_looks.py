@@ -283,7 +283,7 @@ class RepeatedLooks(LookDoor, LookAnswers, OptimisedModel):
         return self._recorded(np.clip(weights @ self.components_, 0, 1))
 
     def _recorded(self, content: np.ndarray) -> np.ndarray:
-        """Probability of a one at a look under average conditions, given what is there how often."""
+        """Probability of a one at an average look, given how likely the thing is there."""
         rates: np.ndarray = content * self.detection_
         return rates if not self.false_alarms else rates + (1 - content) * self.false_alarm_
 
