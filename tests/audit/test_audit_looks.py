@@ -10,6 +10,7 @@ from sklearn.metrics import log_loss, roc_auc_score
 import falsezero as fz
 from falsezero.audit.looks import LooksAudit, single_looks
 from falsezero.data.errors import DataError
+from falsezero.inference.progress import reporting_to
 from falsezero.models.convex.looks_average import LooksAverage, hold_out_last_look
 
 
@@ -54,6 +55,27 @@ def test_more_looks_are_needed_where_detection_is_low(audit):
     assert len(audit.looks_needed(by="rows")) == 150
 
 
+def test_intervals_of_the_audit_hold_what_is_there(made, audit):
+    for by, axis in (("columns", 0), ("rows", 1)):
+        table = audit.intervals(by=by)
+        there = made.present.sum(axis=axis)
+        inside = (table["occupied_low"] <= there) & (there <= table["occupied_high"])
+        assert inside.mean() >= 0.75
+        np.testing.assert_allclose(table["occupied"], audit.present.to_numpy().sum(axis=axis))
+    wide, narrow = audit.intervals(), audit.intervals(0.5)
+    assert (wide["detection_low"] < narrow["detection_low"]).all()
+    inside = (wide["detection_low"] <= made.detection) & (made.detection <= wide["detection_high"])
+    assert inside.mean() >= 0.75
+
+
+def test_progress_is_told(made):
+    begun = []
+    with reporting_to(lambda *stage: begun.append(stage)):
+        fz.audit(made.looks.select(rows=range(20)), random_state=0)
+    sizes = ["2 components", "4 components", "8 components", "12 components"]
+    assert begun == [(name, number, 4) for number, name in enumerate(sizes, 1)]
+
+
 def test_detection_curves_rise_to_one(audit):
     curve = audit.detection_curves(5)
     seen = curve["seen"].reshape(25, 5)
@@ -87,8 +109,9 @@ def test_observers_of_one_thing():
     wrong_ones = labels[audit.ones["row"], audit.ones["column"]]
     assert (wrong_ones == 1).all()
     assert (~z[audit.ones["row"]]).mean() > 0.8
-    with pytest.raises(DataError, match="not observers of one thing"):
-        audit.looks_needed()
+    for asked in (audit.looks_needed, audit.intervals):
+        with pytest.raises(DataError, match="not observers of one thing"):
+            asked()
 
 
 def test_single_looks_are_audited_as_a_table(made):
@@ -133,7 +156,7 @@ def test_the_hardest_column_is_drawn_lowest(audit):
     assert display.hardest == str(int(np.argmin(audit.measured.detection_)))
 
 
-def test_visits_are_audited_in_a_shell(tmp_path, made):
+def test_visits_are_audited_in_a_shell(tmp_path, made, capsys):
     from falsezero.cli import main
 
     ones = np.argwhere(made.looks.to_numpy()[:60] == 1)
@@ -145,6 +168,11 @@ def test_visits_are_audited_in_a_shell(tmp_path, made):
     where = ["--surveyed", str(tmp_path / "visits.csv"), "-o", str(tmp_path / "zeros.csv")]
     assert main(["audit", str(tmp_path / "seen.csv"), *named, *where]) == 0
     assert (tmp_path / "zeros.csv").read_text().startswith("row,column,expected,again,present,why")
+    sites = ["site,height", *(f"s{row},{row % 7}" for row in range(60))]
+    (tmp_path / "sites.csv").write_text("\n".join(sites[:-1]))
+    missing = ["--row-variables", str(tmp_path / "sites.csv"), "--force"]
+    assert main(["audit", str(tmp_path / "seen.csv"), *named, *where, *missing]) == 1
+    assert "has no line for row 's59', which was looked at" in capsys.readouterr().err
 
 
 needs_data = pytest.mark.skipif(
@@ -153,17 +181,19 @@ needs_data = pytest.mark.skipif(
 
 
 @needs_data
-def test_the_third_visit_to_swiss_sites_is_predicted():
-    looks = fz.datasets.load_swiss_birds().looks
-    looks = looks[~np.isnan(looks).any(axis=(1, 2))]
+def test_the_third_visit_to_hubbard_brook_is_predicted():
+    """Better than by an occupancy model with the same variables (0.206, AUC 0.826)."""
+    data = fz.datasets.load_hubbard_brook(2008)
+    whole = ~np.isnan(data.looks).any(axis=(1, 2))
+    looks = data.looks[whole]
     looks = looks[:, :, looks[:, :2].max(axis=1).sum(axis=0) >= 3]
-    audit = fz.audit(looks[:, :2], random_state=0)
-    assert "Two looks cannot tell" in audit.summary
+    known = {name: data.row_info[name][whole] for name in ("elevation", "slope")}
+    audit = fz.audit(fz.Looks(looks[:, :2], row_variables=known), random_state=0)
+    assert "Two looks say little" in audit.summary
     again = audit.again.to_numpy()
     unseen = looks[:, :2].max(axis=1) == 0
-    seen_later = looks[:, 2][unseen]
-    assert log_loss(seen_later, again[unseen]) <= 0.143
-    assert roc_auc_score(seen_later, again[unseen]) >= 0.84
+    assert log_loss(looks[:, 2][unseen], again[unseen]) <= 0.204
+    assert roc_auc_score(looks[:, 2][unseen], again[unseen]) >= 0.85
 
 
 @needs_data

@@ -173,3 +173,37 @@ def test_bad_looks_are_one_sentence(make, words):
 def test_observer_without_look_is_refused(files):
     with pytest.raises(DataError, match="name their column with look="):
         fz.read(files / "found.csv", row="site", column="species", observer="who")
+
+
+def test_what_is_known_of_rows_joins_the_looks(files, tmp_path):
+    """Rows that nobody looked at join as well; labels may stand in any order."""
+    (tmp_path / "sites.csv").write_text("site,height\nwood,540\nmoor,900\npond,310\n")
+    looks = read(files, surveyed=files / "effort.csv", row_variables=tmp_path / "sites.csv")
+    assert looks.rows.tolist() == ["pond", "wood", "moor"]
+    np.testing.assert_array_equal(looks.row_variables["height"], [310, 540, 900])
+    assert looks.tries[2].sum() == 0
+    without = read(files, surveyed=files / "effort.csv")
+    np.testing.assert_array_equal(looks.tries[:2], without.tries)
+    np.testing.assert_array_equal(looks.ones[:2], without.ones)
+
+
+@pytest.mark.parametrize(
+    ("sites", "words"),
+    [
+        ("site,height\nwood,540\n", "has no line for row 'pond', which was looked at"),
+        ("site,height\npond,1\nwood,2\npond,4\n", r"line 4 repeats row 'pond' \(first"),
+        ("site\npond\nwood\n", "has no column beside 'site'"),
+        ("site,height\npond,\nwood,2\n", "line 2 has no number in column 'height'"),
+        ("site,height\npond,high\nwood,2\n", "holds 'high' where a number belongs"),
+        ("place,height\npond,1\n", "has no column 'site'"),
+    ],
+)
+def test_bad_row_variables_are_one_sentence(files, tmp_path, sites, words):
+    (tmp_path / "sites.csv").write_text(sites)
+    with pytest.raises(DataError, match=words):
+        read(files, surveyed=files / "effort.csv", row_variables=tmp_path / "sites.csv")
+
+
+def test_row_variables_without_look_are_refused(files):
+    with pytest.raises(DataError, match="row_variables= describe looks"):
+        fz.read(files / "found.csv", row="site", column="species", row_variables="sites.csv")

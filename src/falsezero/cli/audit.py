@@ -52,6 +52,11 @@ _KNOWLEDGE = ("loss", "detection", "certain", "revisits", "fdr", "plan", "by")
     metavar="NAME",
     help="Repeated looks: a column of numbers that describe the look; may be repeated.",
 )
+@click.option(
+    "--row-variables",
+    metavar="FILE",
+    help="Repeated looks: a file with one line per row and columns of numbers that describe it.",
+)
 @click.option("--false-alarms", is_flag=True, help="Looks may record what is not there.")
 @click.option(
     "--most-cells",
@@ -75,6 +80,7 @@ def command(
     look: str | None,
     observer: str | None,
     variables: tuple[str, ...],
+    row_variables: str | None,
     false_alarms: bool,
     most_cells: float | None,
     seed: int,
@@ -104,12 +110,12 @@ def command(
     check_questions(known, is_page)
     target = None if is_page else Target(output, force, as_json)
     page = new_file(str(output), force) if is_page else None
-    if look is None and not observer and not variables:
+    visits = {"look": look, "observer": observer, "variables": variables}
+    visits["row_variables"] = row_variables
+    if not any(visits.values()):
         cells = read_to_learn(table, layout)
     else:
-        cells = read_table(
-            table, {**layout, "look": look, "observer": observer, "variables": variables}
-        )
+        cells = read_table(table, {**layout, **visits})
         say(repr(cells).split("\n")[0])
     cells = _audited_part(cells, most_cells, seed)
     group_of = None if groups is None else row_groups(groups, cells.rows)

@@ -29,6 +29,7 @@ def read(
     look: str | None = None,
     observer: str | None = None,
     variables: str | Sequence[str] = (),
+    row_variables: Any = None,
     binarize: float | None = None,
     kind: str = "binary",
     index: str | bool | None = None,
@@ -86,6 +87,9 @@ def read(
         Column that says who made the look, in `surveyed` where that is given.
     variables : str or list of str
         Columns with numbers that describe a look (date, duration), in `surveyed` where given.
+    row_variables : path or data frame, optional
+        With `look`, what is known of the rows (elevation, forest cover): one line per row, with the
+        column `row` and columns of numbers. Rows that nobody looked at join, to get predictions.
     binarize : float, optional
         Make values above this threshold ones and the others zeros.
     kind : {"binary", "count", "real"}
@@ -138,6 +142,7 @@ def read(
     """
     from falsezero.data.files import find_file
     from falsezero.data.formats import format_of
+    from falsezero.data.look_rows import join_row_variables
     from falsezero.data.survey import holds_looks, read_looks
     from falsezero.data.surveyed import restrict_as_asked
 
@@ -160,9 +165,12 @@ def read(
     )
     if look is not None or holds_looks(path):
         visits: dict[str, Any] = {"look": look, "observer": observer, "variables": variables}
-        return read_looks(path, options, surveyed=surveyed, binarize=binarize, name=name, **visits)
-    if observer is not None or variables:
-        raise DataError("observer= and variables= describe looks; name their column with look=.")
+        looks = read_looks(path, options, surveyed=surveyed, binarize=binarize, name=name, **visits)
+        return looks if row_variables is None else join_row_variables(looks, row_variables, row)
+    if observer is not None or variables or row_variables is not None:
+        raise DataError(
+            "observer=, variables= and row_variables= describe looks; name their column with look=."
+        )
     file = find_file(path)
     raw = format_of(file).read(file, options)
     table = to_table(raw, kind=kind, binarize=binarize, name=name or _stem(file))
