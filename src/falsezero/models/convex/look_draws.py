@@ -87,8 +87,9 @@ def drawn_answers(model: Any, blocks: Any, local: list[Any]) -> Answers:
             there = rng.random(p.shape) < p
             by_rows[number, block.rows] = there.sum(axis=1)
             by_columns[number] += there.sum(axis=0)
-    means = (part / n_draws for part in (present, again, expected))
-    return Answers(*means, by_columns, by_rows)
+    for total in (present, again, expected):
+        total /= n_draws
+    return Answers(present, again, expected, by_columns, by_rows)
 
 
 def _followed(
