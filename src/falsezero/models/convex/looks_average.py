@@ -115,8 +115,6 @@ class LooksAverage(Estimator):
     Attributes
     ----------
     models_ : list of RepeatedLooks
-    inference_ : str
-        "gibbs" or "vb".
     level_ : array (a, b)
         The correction of logit(present); (0, 1), which is none, with "gibbs".
 
@@ -170,15 +168,15 @@ class LooksAverage(Estimator):
                 "No cell was looked at twice, so detection cannot be measured; state it with "
                 "detection=, or audit the single looks as a table."
             )
-        self.inference_ = self.inference
+        is_drawn = self.inference == "gibbs"
         if self.inference == "auto":
-            self.inference_ = "gibbs" if np.prod(looks.shape) <= MOST_DRAWN else "vb"
+            is_drawn = bool(np.prod(looks.shape) <= MOST_DRAWN)
         rng = np.random.default_rng(spawn_seeds(self.random_state, 1)[0])
         self._seed = int(rng.integers(2**31))
         smallest = min(looks.shape[0], looks.shape[2])
         self._sizes = [k for k in self.n_components if k <= smallest] or [1]
         self.level_ = np.array([0.0, 1.0])
-        if self.inference_ == "gibbs":
+        if is_drawn:
             self._fit_draws(looks)
         else:
             self._fit_variational(looks, rng)
@@ -294,6 +292,11 @@ class LooksAverage(Estimator):
             return drawn_intervals(self, looks, found, level, by)
         tables = [model.intervals(looks, level, by) for model in self.models_]
         return mean_intervals(tables, looks, found, by)
+
+    @property
+    def inference_(self) -> str:
+        """How the members were fitted, "gibbs" or "vb"."""
+        return str(self.models_[0].inference)
 
     @property
     def detection_(self) -> np.ndarray:
