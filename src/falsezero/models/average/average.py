@@ -1,4 +1,4 @@
-"""The stacked average: many models of one table, weighed by the hidden finds they bring back."""
+"""The stacked average: many models of one table, weighted by how well they find hidden ones."""
 
 from __future__ import annotations
 
@@ -71,9 +71,9 @@ class StackedAverage(Estimator):
     ----------
     members : list of (name, estimator or list of estimators), optional
         Models with `fit` and `reconstruct`. Estimators in one list are averaged before they are
-        weighed. By default AspectBernoulli, BernoulliMixture and LogisticPCA with few and with many
-        components, ImplicitALS, EASE, ColumnNeighbours, Beals, RowNeighbours and Margins, as far as
-        the size of the table allows.
+        weighted. By default AspectBernoulli, BernoulliMixture and LogisticPCA with few and with
+        many components, ImplicitALS, EASE, ColumnNeighbours, Beals, RowNeighbours and Margins, as
+        far as the size of the table allows.
     share : float, default=0.1
         Share of the ones hidden in a trial.
     n_trials : int or None, default=None
@@ -83,10 +83,10 @@ class StackedAverage(Estimator):
     ridge : float, default=10.0
         Penalty on the weights of the standardised log odds.
     binarize : float or None, default=None
-        Values above become ones; by default the table must be 0/1.
+        Values above this number become ones; by default the table must be 0/1.
     random_state : int, Generator, RandomState or None
     verbose : int
-        1 shows a progress bar, 2 a line for every model fitted.
+        1 shows a progress bar, 2 prints a line for every model fitted.
 
     Attributes
     ----------
@@ -100,7 +100,7 @@ class StackedAverage(Estimator):
     rates_ : array of shape (n_columns,)
         Share of ones in each column.
     draws_ : list of Draw
-        The trials: hidden finds and other zeros, and what the members said of them.
+        The trials: hidden finds and other zeros, with the predictions of the members.
     n_features_in_, feature_names_in_
         As in `AspectBernoulli`.
 
@@ -257,7 +257,7 @@ class StackedAverage(Estimator):
         return learn(self.draws_, self.ridge)
 
     def _is_whole(self) -> bool:
-        """Whether what was loaded from a file fits together."""
+        """Whether the parts of an average read from a file match."""
         n_features = len(self.members_) + 1
         return (
             self.rates_.shape == (self.n_features_in_,)

@@ -181,35 +181,35 @@ def _put_rows(order: np.ndarray, block: Block, local: Any, name: str) -> str:
 class AspectBernoulli(InformationCriteria, ConvexModel):
     """Which zeros are real? Every cell of a row has its own cause.
 
-    Every cell has its own cause: row n picks component k with probability w_nk (`row_weights_`),
-    and component k makes a one in column t with probability a_kt (`components_`), so that
-    p(x_nt = 1) = sum_k w_nk a_kt with weights on the simplex. Where some zeros are omissions, a
-    component that makes zeros only appears by itself (a "white phantom"; see
-    `falsezero.find_phantoms`). Phantoms are surest to appear under maximum likelihood, ``prior=0``,
-    the method of the paper; the default predicts hidden cells better.
+    For each cell, row n picks component k with probability w_nk (`row_weights_`), and component k
+    makes a one in column t with probability a_kt (`components_`), so that p(x_nt = 1) =
+    sum_k w_nk a_kt with weights on the simplex. Where some zeros are omissions, a component emerges
+    that makes zeros only (a "white phantom"; see `falsezero.find_phantoms`). Phantoms emerge most
+    reliably under maximum likelihood, ``prior=0``, the method of the paper; the default predicts
+    hidden cells better.
 
     Parameters
     ----------
     n_components : int, default=5
         Number of components K, phantoms included.
     solver : {"auto", "exact", "sparse"}, default="auto"
-        "exact" is the paper's EM over every cell; "sparse" visits the ones and the few zeros that
-        are nearly ones, and takes all others from Gram matrices; "auto" chooses by the table.
+        "exact" is the paper's EM over every cell; "sparse" visits only the ones and the few zeros
+        that are nearly ones, and sums over the others by Gram matrices; "auto" picks one of them.
     prior : "auto" or float, default="auto"
-        How much the fit is held back from following its own table too closely. A number is the
-        weight of a prior in pseudo-observations: each component is drawn towards the column means
-        and each row towards equal weights; 0 is maximum likelihood, the method of the paper.
-        "auto" is what predicts hidden cells best: the distribution of row weights is learnt from
-        all rows and averaged over (see `falsezero.models.convex.averaged`), with one
-        pseudo-observation on the components. Where that would cost too much (more than a million
-        cells or 16 components, or a `solver` was chosen), "auto" means 1.
+        Protection against overfitting. A number is the weight of a prior in pseudo-observations,
+        which draws each component towards the column means and each row towards equal weights; 0 is
+        maximum likelihood, the method of the paper. "auto" predicts hidden cells best: the
+        distribution of row weights is learnt from all rows and averaged over (see
+        `falsezero.models.convex.averaged`), with one pseudo-observation on the components. Where
+        that would be too costly (more than a million cells or 16 components) or a `solver` was
+        chosen, "auto" means 1.
     max_iter, tol : int and float
         Stop after `max_iter` iterations, or when an iteration improves the objective by less than
         the fraction `tol`.
     n_init : int, default=1
         Number of random starts; the best is kept.
     acceleration : {"squarem", None}, default="squarem"
-        Whether to take longer strides between EM steps; the objective never falls either way.
+        Whether to take longer strides between EM steps; the objective never falls.
     binarize : float or None, default=None
         Values above this number become ones. With None, a table with anything but zeros and ones
         is refused.
@@ -230,16 +230,16 @@ class AspectBernoulli(InformationCriteria, ConvexModel):
     row_weights_ : array of shape (n_rows, n_components)
         Weights of the training rows, s_kn of the paper.
     weight_files_ : list of str
-        Only after a fit to `Shards` with ``weights=``: the files that hold them.
+        The files with the row weights, after a fit to `Shards` with ``weights=`` only.
     log_likelihood_ : float
         Log likelihood of the training table.
     log_likelihood_error_ : float
-        How far it can be from the sum over every cell: 0 with the exact solver, a proven bound with
-        the sparse one.
+        Largest difference from the sum over every cell: 0 with the exact solver, a proven bound
+        with the sparse one.
     objective_ : float
-        What was maximised: the log likelihood, with the log prior where `prior` is not 0.
+        The maximised quantity: the log likelihood, plus the log prior where `prior` is not 0.
     history_ : list of dict
-        One row per iteration: objective, seconds, what was done.
+        One entry per iteration: objective, seconds, kind of step.
     converged_, n_iter_ : bool, int
     n_features_in_, feature_names_in_ : int, array
 

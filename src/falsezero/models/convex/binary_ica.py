@@ -44,11 +44,11 @@ class BinaryICA(ConvexModel):
     """Which zeros are real, and how sure are we? Convex Bernoulli factors with Beta sources.
 
     The likelihood is that of `AspectBernoulli`: row t picks component k with probability a_tk and
-    component k makes a one in column n with probability b_kn. Here every b_kn has a Beta prior and
-    with ``inference="vb"`` every row of weights a Dirichlet prior, and what is learnt are their
-    posteriors. That gives three things that maximum likelihood does not: uncertainty of components
-    and weights, a bound on the evidence that judges the number of components (`evidence_`), and
-    superfluous components that die by themselves (`extinct_`).
+    component k makes a one in column n with probability b_kn. Here every b_kn has a Beta prior and,
+    with ``inference="vb"``, every row of weights a Dirichlet prior; their posteriors are learnt.
+    That gives three things that maximum likelihood does not: uncertainty of components and weights,
+    a bound on the evidence that judges the number of components (`evidence_`), and superfluous
+    components that die out (`extinct_`).
 
     How many components? `evidence_` of "vb" is safe where most rows have one main cause. The
     factorised posterior makes it too low where rows mix heavily, the more so the more components
@@ -64,25 +64,24 @@ class BinaryICA(ConvexModel):
     inference : {"vb", "em"}, default="vb"
         "vb" is variational Bayes (appendix B), "em" variational EM with free weights (eqs. 8-12).
     solver : {"auto", "exact", "sparse"}, default="auto"
-        "exact" visits every cell; "sparse" visits the ones and the few zeros that are nearly ones,
-        and takes all others from Gram matrices; "auto" chooses by the table.
+        As in `AspectBernoulli`.
     alpha0, beta0 : float, default=0.5
         Beta prior of the sources (eq. 3).
     gamma0 : float, default=1.0
         Dirichlet prior of the weights of a row; below 1 it favours few components per row.
     prune : bool, default=False
-        Whether to try, once the fit has settled, to do without each component and keep what the
-        evidence gains by. Superfluous components then go extinct where the priors let them: that
-        takes a `gamma0` of about 0.2 or less, as a Dirichlet(1) prior wants all components used.
+        Whether to try, once the fit has converged, to remove each component, and to keep removals
+        that raise the evidence. Superfluous components then die out where the priors allow it, with
+        a `gamma0` of about 0.2 or less; a Dirichlet(1) prior favours using all components.
     inner_iter : int, default=1
-        How many times the rows are renewed before the sources are renewed once (solver "exact").
+        Updates of the rows per update of the sources (solver "exact").
     max_iter, tol : int and float
         Stop after `max_iter` iterations, or when an iteration improves the objective by less than
         the fraction `tol`.
     n_init : int, default=1
         Number of random starts; the one with the best evidence is kept.
     acceleration : {"squarem", None}, default="squarem"
-        Whether to take longer strides between steps; the objective never falls either way.
+        Whether to take longer strides between steps; the objective never falls.
     binarize, checkpoint, callback, n_jobs, random_state, verbose
         As in `AspectBernoulli`.
 
@@ -99,16 +98,16 @@ class BinaryICA(ConvexModel):
     evidence_ : float
         Bound on the log evidence, eq. B.1 ("em": eq. 6), whatever the solver.
     evidence_error_ : float
-        How far `evidence_` can be from the sum over every cell: 0 with the exact solver, a proven
-        limit with the sparse one.
+        Largest difference of `evidence_` from the sum over every cell: 0 with the exact solver, a
+        proven bound with the sparse one.
     extinct_ : array of int
-        Components whose posterior has fallen back to the prior: they explain less than one cell.
+        Components whose posterior is back at the prior: they explain less than one cell.
     objective_, history_, converged_, n_iter_, n_features_in_, feature_names_in_
         As in `AspectBernoulli`.
 
     Examples
     --------
-    Three causes, and room for two more than there are. The prior says that few causes make a row:
+    Three causes, and room for two more. The prior favours few causes per row:
 
     >>> from falsezero.datasets import make_aspect_bernoulli
     >>> table = make_aspect_bernoulli(

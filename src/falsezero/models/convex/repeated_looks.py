@@ -41,7 +41,7 @@ _SAVED = (State, Effects, Draws, RowPrior, RowTerms)
 
 
 class RepeatedLooks(LookDoor, LookAnswers, OptimisedModel):
-    """Is it there although nobody saw it? Convex factors behind imperfect detection.
+    """Is it there although nobody saw it? Convex factors with imperfect detection.
 
     Cell (n, t) holds the thing, z_nt = 1, with probability pi_nt = sum_k w_nk a_kt, the factors of
     `AspectBernoulli` and `BinaryICA`. Each look at it records a one with the detection rate d_ntj
@@ -49,8 +49,8 @@ class RepeatedLooks(LookDoor, LookAnswers, OptimisedModel):
     not. On the logit scale a rate is the sum of effects of the column, of the look's variables, of
     the observer, of the row and of the cell, see `falsezero.models.convex.detection`.
 
-    Repeated looks tell detection from absence. With one look a cell only the product pi d is
-    learnt, and its split rests on the prior of detection alone.
+    Repeated looks separate detection from absence. With one look per cell only the product pi d is
+    identified, and its split rests on the prior of detection alone.
 
     Parameters
     ----------
@@ -58,9 +58,9 @@ class RepeatedLooks(LookDoor, LookAnswers, OptimisedModel):
         Number of components K of the content.
     inference : {"vb", "gibbs", "ml"}, default="vb"
         "vb" is variational Bayes with Beta sources, Dirichlet row weights and Gaussian effects
-        whose widths are learnt. "gibbs" goes on from there with a Markov chain, and `present`,
-        `again` and `intervals` average over its draws: "vb" is some per cent too sure of absences
-        where looks are few, and much quicker. "ml" maximises the likelihood.
+        whose widths are learnt. "gibbs" continues with a Markov chain, and `present`, `again` and
+        `intervals` average over its draws; "vb" is much faster, but some per cent too sure of
+        absences where looks are few. "ml" maximises the likelihood.
     detection : float or array of shape (n_columns,), optional
         Known detection rates; by default they are learnt.
     heterogeneity : float or "learn", default=0.0
@@ -68,7 +68,7 @@ class RepeatedLooks(LookDoor, LookAnswers, OptimisedModel):
         rows hold more of the thing than others. 2 spreads a rate of one half nearly evenly over
         (0, 1).
     false_alarms : bool, default=False
-        Whether a look may record what is not there, with rates of their own by column, variable and
+        Whether a look may record what is not there, with separate rates by column, variable and
         observer.
     row_effects : bool, default=False
         Whether rows differ in detection (effort, weather).
@@ -77,12 +77,12 @@ class RepeatedLooks(LookDoor, LookAnswers, OptimisedModel):
     look_variables : "all" or list of str, default="all"
         Variables of the looks that detection may depend on, with a slope for each column.
     row_variables : "all" or list of str, default="all"
-        Variables of the rows that the row weights may depend on, each with its square: rows alike
-        in them share what they hold, and rows that nobody looked at get predictions ("vb" and
+        Variables of the rows that the row weights may depend on, each with its square, so that
+        similar rows have similar content and rows without looks get predictions ("vb" and
         "gibbs").
     alpha0, beta0, gamma0 : float, default=0.5
-        Beta prior of the sources and Dirichlet prior of the row weights ("vb"); with "gibbs" where
-        their search starts.
+        Beta prior of the sources and Dirichlet prior of the row weights ("vb"), or their initial
+        values ("gibbs").
     n_draws : int, default=200
         Posterior draws to keep ("gibbs").
     max_iter, tol : int and float
@@ -91,9 +91,9 @@ class RepeatedLooks(LookDoor, LookAnswers, OptimisedModel):
     n_init : int, default=1
         Number of random starts; the best is kept.
     acceleration : {"squarem", None}, default="squarem"
-        Whether to take longer strides between steps; the objective never falls either way.
+        Whether to take longer strides between steps; the objective never falls.
     binarize : float or None, default=None
-        Values above become ones (tables only). With None, other values are refused.
+        Tables only: values above this number become ones. With None, other values are refused.
     checkpoint, callback, n_jobs, random_state, verbose
         As in `AspectBernoulli`.
 

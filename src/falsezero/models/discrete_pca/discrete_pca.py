@@ -103,7 +103,7 @@ class DiscretePCA(CountModel):
         Mean field and EM: when to stop, and random starts (samplers: chains; the one with the
         highest mean log joint probability is reported, diagnostics see all).
     n_jobs, random_state, verbose, callback, checkpoint
-        As in every model of falsezero.
+        As in `AspectBernoulli`.
 
     Attributes
     ----------
