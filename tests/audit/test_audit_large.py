@@ -101,3 +101,6 @@ def test_revisits_calibrate_it(plain, table):
     cells = np.array([3, 70]), np.array([4, 5])
     by_row = [audit.again.of_rows(cells[0][[i]])[0, cells[1][i]] for i in range(2)]
     np.testing.assert_allclose(audit.again.at(*cells), by_row, rtol=1e-3)
+    for ask in (lambda: audit.select(0.3), lambda: audit.plan(5)):
+        with pytest.raises(fz.DataError, match="look at every zero"):
+            ask()

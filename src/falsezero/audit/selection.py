@@ -9,6 +9,7 @@ import numpy as np
 from falsezero.audit.audit import Audit
 from falsezero.data.errors import DataError
 from falsezero.data.tidy import Tidy
+from falsezero.models.average.large import is_large
 
 __all__ = ["conformal_selection", "plan_looks", "select_zeros"]
 
@@ -59,6 +60,13 @@ def select_zeros(audit: Audit, fdr: float) -> Tidy:
 def _open_zeros(audit: Audit) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Zeros that nobody checked yet, with the probability of a one at the next look."""
     assert audit.again is not None
+    n_rows, n_columns = audit.table.shape
+    if is_large(audit.table.shape):
+        raise DataError(
+            f"select() and plan() look at every zero, too many in a table of {n_rows:,} rows and "
+            f"{n_columns:,} columns; audit and calibrate some of its rows, as in "
+            "table.select(rows=slice(0, 1000))."
+        )
     parts = []
     for rows, again in audit.again.blocks():
         still = audit.table.values[rows].toarray() == 0
