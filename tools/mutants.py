@@ -70,6 +70,13 @@ def equivalents() -> set[tuple[str, str, str]]:
     return {(path, line, change) for path, line, change, _ in parts}
 
 
+def outdated() -> list[tuple[str, str, str]]:
+    """Listed mutants whose line is no longer in the source: to be deleted, or listed anew."""
+    files = {name: SOURCE / name for name, _, _ in equivalents()}
+    known = {one for path in files.values() if path.exists() for one in described(path)}
+    return sorted(equivalents() - known)
+
+
 @cache
 def described(path: Path) -> list[tuple[str, str, str]]:
     """All mutants of a file, each as file, line of the source and change."""
@@ -236,6 +243,8 @@ def main() -> int:
         for name in options.module or ([options.room] if options.room else ROOMS)
         for path in files_of(SOURCE / name)
     ]
+    for name, line, change in outdated():
+        print(f"no longer in the source: {name} | {line} | {change}")
     part, n_parts = map(int, options.part.split("/"))
     drawn = sample(paths, options.sample, options.seed)[part - 1 :: n_parts]
     judge = Judge(drawn, options.notes, options.budget)
