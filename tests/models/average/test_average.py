@@ -83,10 +83,11 @@ def test_rows_of_the_fit_have_the_weights_of_the_fit(model, table):
 
 
 def test_a_table_is_answered_a_few_rows_at_a_time(model, table, monkeypatch):
-    whole = model.reconstruct(table)
+    some = table[:7]
+    whole = model.reconstruct(some)
     for cells, n_rows in ((40, 3), (11, 1)):
         monkeypatch.setattr(average, "_BLOCK_CELLS", cells)
-        parts = list(model.expected_by_block(table))
+        parts = list(model.expected_by_block(some))
         assert parts[0][1].shape == (n_rows, 12)
         np.testing.assert_allclose(np.concatenate([part for _, part in parts]), whole)
 

@@ -6,7 +6,7 @@ from scipy import sparse
 
 import falsezero as fz
 from falsezero.data.blocks import Blocks
-from falsezero.inference.contract import Point
+from falsezero.inference.contract import Fit, Point
 from falsezero.models.convex import binary_ica
 from falsezero.models.convex.family import is_worth_sparse, within
 from falsezero.models.convex.variational import VariationalBayes
@@ -39,6 +39,18 @@ def test_extinct_components_explain_less_than_one_cell():
     cells = (model.alpha_ + model.beta_ - 1.0).sum(axis=1)
     np.testing.assert_array_equal(model.extinct_, np.flatnonzero(cells < 1.0))
     assert len(model.extinct_) == 3
+
+
+def test_a_component_of_one_cell_is_not_extinct():
+    model = fz.BinaryICA(3, solver="exact")
+    blocks = model._blocks(X, reset=True)
+    model._choose_solver(blocks)
+    steps = model._steps(blocks)
+    rows = steps.rows(np.tile([0.5, 0.3, 0.2], (6, 1)), blocks)
+    state = sources_explaining(steps, (9.0, 1.0, 0.5))
+    model._adopt(Fit(state, rows, 0.0, [], True, 1), blocks)
+    assert model.extinct_.tolist() == [2]
+    np.testing.assert_allclose(model.components_, model.alpha_ / (model.alpha_ + model.beta_))
 
 
 def test_a_component_left_out_shares_its_cells_evenly():

@@ -134,9 +134,10 @@ def test_rows_are_restarted_every_fifth_time(monkeypatch):
     monkeypatch.setattr(steps.search, "local_step", noted)
     [rows] = steps.start_rows(blocks, state)
     counts = []
-    for _ in range(11):
+    for turn in range(1, 12):
         rows, _ = steps.local_step(blocks[0], rows, state, None)
         assert isinstance(rows, RowShares)
+        assert rows.turn == turn
         counts.append(len(asked))
     assert counts == [1, 1, 1, 1, 1, 2, 2, 2, 2, 2, 3]
 
