@@ -10,6 +10,7 @@ each has shown, and the time to it is a median over chains too.
 from __future__ import annotations
 
 import statistics
+import tempfile
 import warnings
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -20,6 +21,7 @@ from scipy import sparse
 from benchmarks.case_discrete_pca import ALPHA, ETA, corpus, judge, seconds_of
 from benchmarks.harness import in_fresh_process, peak_memory_mb, row
 from falsezero.backends import map_blocks, workers
+from falsezero.data.shards import Shards
 from falsezero.datasets import load_imdb_reviews, load_newsgroups20
 from falsezero.inference.contract import Point
 from falsezero.inference.engine import advancer
@@ -181,12 +183,38 @@ def growth(quick: bool) -> list[dict[str, Any]]:
     ]  # fmt: skip
 
 
+def over_files(every: int, k: int, seeds: int, warmup: int, n_files: int = 8) -> dict[str, Any]:
+    """Does it cost anything to see the counts of other files at the end of a sweep only?"""
+    train, test = corpus(load_newsgroups20, every)
+    lengths: dict[str, Any] = {"warmup": warmup, "n_draws": warmup // 2, "thin": 2}
+    settings = {"inference": "collapsed_gibbs", "alpha": ALPHA, "eta": ETA, **lengths}
+
+    def score(table: Any, seed: int) -> float:
+        model = DiscretePCA(k, random_state=seed, **settings).fit(table)
+        return judge(model.components_, test)
+
+    with tempfile.TemporaryDirectory() as folder:
+        files = [f"{folder}/{i}.npz" for i in range(n_files)]
+        for file, rows in zip(
+            files, np.array_split(np.arange(train.shape[0]), n_files), strict=True
+        ):
+            sparse.save_npz(file, train[rows])
+        tables = Shards(files), train
+        scores = [[score(table, seed) for seed in range(1, seeds + 1)] for table in tables]
+    return row(
+        f"collapsed Gibbs over files, newsgroups, K={k}", f"{n_files} files", "one process",
+        "held-out log likelihood a token", *(statistics.mean(found) for found in scores),
+        f"mean of {seeds} chains", threads=1, yardstick=True,
+    )  # fmt: skip
+
+
 def run(quick: bool) -> list[dict[str, Any]]:
     """All comparisons; `quick` takes a few rows, one chain and few sweeps."""
     if quick:
-        return against_tomotopy("newsgroups", 20, 20, 1, 20) + growth(quick)
+        parted = over_files(40, 5, 1, 4)
+        return [*against_tomotopy("newsgroups", 20, 20, 1, 20), parted, *growth(quick)]
     rows = []
     for name in LOADERS:
         rows += against_tomotopy(name, 1, 50, 3, 200)
         rows += against_tomotopy(name, 1, 500, 1, 200)
-    return rows + growth(quick)
+    return [*rows, over_files(1, 100, 3, 60), *growth(quick)]
