@@ -37,7 +37,8 @@ _TRIAL_ONES = 1_000_000
 _JUDGED = 50_000
 """Hidden finds, and zeros beside them, that a trial looks at."""
 
-_ROWS_AT_A_TIME = 20_000
+_ROWS_AT_A_TIME, _ONES_AT_A_TIME = 20_000, 2_000_000
+"""Rows that are searched at a time, and ones that they have: candidates are a few times as many."""
 
 _ANY = 1e-30
 """Below every probability of a member."""
@@ -61,7 +62,7 @@ def large_members(values: sparse.csr_array) -> list[Member]:
 
 
 def _aspects(k: int) -> AspectBernoulli:
-    return AspectBernoulli(k, prior=1.0, solver="sparse", tol=1e-4, max_iter=_ITERATIONS)
+    return AspectBernoulli(k, prior=1.0, tol=1e-4, max_iter=_ITERATIONS)
 
 
 class _Voice(NamedTuple):
@@ -129,19 +130,21 @@ class CellOdds:
         so it is enough to look at the zeros where a member with positive weight reaches what is
         missing when all the others say the most they can of the column.
         """
-        for rows in self._row_groups(values.shape[0]):
+        per_row = max(1, values.nnz // values.shape[0])
+        for rows in self._row_groups(values.shape[0], _ONES_AT_A_TIME // per_row):
             some = values[rows]
             at, columns = self._candidates(rows, some)
             odds = self.at(rows[at], columns)
             above = odds > 0
             yield rows[at[above]], columns[above], odds[above]
 
-    def _row_groups(self, n_rows: int) -> Iterator[np.ndarray]:
+    def _row_groups(self, n_rows: int, most: int) -> Iterator[np.ndarray]:
         """Rows that the margins say about the same of, so that bounds are near what they bound."""
         effects = [voice.margins[0] for voice in self.voices if voice.margins is not None]
         order = np.argsort(effects[0], kind="stable") if effects else np.arange(n_rows)
-        for start in range(0, n_rows, _ROWS_AT_A_TIME):
-            yield np.sort(order[start : start + _ROWS_AT_A_TIME])
+        step = max(1, min(_ROWS_AT_A_TIME, most))
+        for start in range(0, n_rows, step):
+            yield np.sort(order[start : start + step])
 
     def _candidates(self, rows: np.ndarray, some: Any) -> tuple[np.ndarray, np.ndarray]:
         """Zeros of some rows that may be above 0, as positions among the rows, and columns."""
