@@ -1,126 +1,133 @@
-"""Collapsed sampling over files, sweep by sweep, against counts by hand."""
+"""Collapsed Gibbs sampling over files: counts merged after every sweep."""
 
 import numpy as np
 import pytest
-from tests.models.discrete_pca.common import ALPHA, BETA, COUNTS, ETA, blocks_of, family_of, tiny
-from tests.reference import discrete_pca as reference
+from scipy import sparse
+from scipy.special import gammaln
 
-from falsezero.inference.contract import Point
-from falsezero.models.discrete_pca import distributed
-from falsezero.models.discrete_pca.distributed import DistributedSteps, FileSums, MergedPosterior
-from falsezero.models.discrete_pca.family import Hyper
+import falsezero as fz
+from falsezero.models.discrete_pca.collapsed import CollapsedSteps
+from falsezero.models.discrete_pca.distributed import DistributedSteps
+from falsezero.models.discrete_pca.family import Hyper, read_family
 
-NAMES = ["dirichlet", "dirichlet in groups", "gamma-poisson"]
-TABLE = np.concatenate([COUNTS, COUNTS[::-1] + 1])
-
-
-def steps_of(name, blocks, warmup=2, thin=2, learn=(False, False)):
-    return DistributedSteps(family_of(name), blocks, Hyper(ALPHA, BETA), ETA, warmup, thin, learn)
+SETTINGS = {"inference": "collapsed_gibbs", "random_state": 0, "warmup": 20, "n_draws": 10}
 
 
-def counted(steps, blocks, parts):
-    """Tokens by row and component, and by word and component."""
-    c, n = [], np.zeros((4, 2))
-    for block, part in zip(blocks, parts, strict=True):
-        tokens = steps.tokens_of(block)
-        own = np.zeros((block.shape[0], 2))
-        np.add.at(own, (tokens.docs, part.z), 1)
-        np.add.at(n, (tokens.words, part.z), 1)
-        c.append(own)
-    return np.concatenate(c), n
+@pytest.fixture(scope="module")
+def counts():
+    rng = np.random.default_rng(0)
+    theta = rng.dirichlet(np.full(40, 0.1), 3)
+    return rng.poisson(30 * rng.dirichlet(np.full(3, 0.3), 240) @ theta).astype(float)
 
 
-def weights_of(name, c):
-    if name == "gamma-poisson":
-        return (ALPHA + c) / (BETA + 1)
-    return (ALPHA + c) / (ALPHA + c).sum(axis=1, keepdims=True)
+def in_files(folder, counts, number=3, **options):
+    files = []
+    for i, rows in enumerate(np.array_split(np.arange(len(counts)), number)):
+        files.append(folder / f"{i}.npz")
+        sparse.save_npz(files[-1], sparse.csr_array(counts[rows]))
+    return fz.Shards(files, **options)
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_sums_of_every_sweep_are_those_of_its_tokens(name):
-    blocks, model = blocks_of(TABLE, 2), tiny(name)
-    steps, rng = steps_of(name, blocks), np.random.default_rng(0)
-    state, parts = steps.init(blocks, rng)
-    assert len(parts) == 2
-    assert all(tuple(column) in set(map(tuple, TABLE)) for column in state.words.T)
-    assert (state.sweep, state.constant) == (0, 0.0)
-    kept, posterior = 0.0, MergedPosterior(steps, blocks)
-    for sweep in range(6):
+def two_samplers(counts, folder, family):
+    """The steps over one file and those over a table in memory, and their blocks."""
+    read = read_family(family, None, counts.shape[1])
+    hyper = Hyper(np.array([0.4, 0.5, 0.6]), np.array([0.1, 0.2, 0.3]))
+    model = fz.DiscretePCA(3, family=family, inference="collapsed_gibbs")
+    whole = model._blocks(counts, reset=True)
+    parts = model._blocks(in_files(folder, counts, 1), reset=True)
+    here = CollapsedSteps(read, whole, hyper, 0.05)
+    there = DistributedSteps(read, parts, hyper, 0.05, 5, 1, (False, False))
+    return here, whole, there, parts
+
+
+@pytest.mark.parametrize("family", ["dirichlet-multinomial", "gamma-poisson"])
+def test_one_file_is_swept_as_the_exact_sampler_sweeps(counts, tmp_path, family):
+    here, whole, there, parts = two_samplers(counts, tmp_path, family)
+    block = parts[0]
+    state = there.init_state(parts, np.random.default_rng(1))
+    local, sums = there.local_step(block, there.init_rows(block, None), state, _rng(2))
+    state = there.global_step(sums, state, None)
+    own, rows = here.arrange([local.z.astype(np.int32)])
+    np.testing.assert_array_equal(own.words, state.words)
+    np.testing.assert_allclose(own.totals, state.totals)
+
+    local, sums = there.local_step(block, local, state, _rng(3))
+    rows, trace = here.local_step(whole[0], rows[0], own, _rng(3))
+    np.testing.assert_array_equal(rows[0].z, local.z)
+    assert there.objective(sums, state) == pytest.approx(here.objective(trace, own), rel=1e-9)
+    state = there.global_step(sums, state, None)
+    lists = there.tokens_of(block).start(local.z.astype(np.int32))
+    weights = here.row_weights([rows], own)
+    np.testing.assert_allclose(there.row_weights(block, lists, there.hyper), weights)
+    share = weights / weights.sum(axis=1, keepdims=True)
+    assert state.concentration == pytest.approx((share**2).sum(axis=1).mean())
+    np.testing.assert_allclose(state.share, share.mean(axis=0))
+
+
+def _rng(seed):
+    return np.random.default_rng(seed)
+
+
+def test_counts_add_up_over_files(counts, tmp_path):
+    _, _, there, _ = two_samplers(counts, tmp_path, "dirichlet-multinomial")
+    model = fz.DiscretePCA(3, inference="collapsed_gibbs")
+    blocks = model._blocks(in_files(tmp_path, counts, 4), reset=True)
+    state, local = there.init(blocks, _rng(1))
+    for _ in range(3):
         pairs = [
-            steps.local_step(b, part, state, rng) for b, part in zip(blocks, parts, strict=True)
+            there.local_step(block, part, state, _rng(i))
+            for i, (block, part) in enumerate(zip(blocks, local, strict=True))
         ]
-        parts = [part for part, _ in pairs]
-        sums = FileSums(*(sum(each) for each in zip(*(sums for _, sums in pairs), strict=True)))
-        c, n = counted(steps, blocks, parts)
-        np.testing.assert_array_equal(sums.words, n)
-        np.testing.assert_array_equal(c.sum(axis=1), TABLE.sum(axis=1))
-        expected = reference.log_theta(model, n) + reference.log_constant(model, TABLE)
-        bags = 0 if model.kind == "gamma" else 1
-        expected += sum(reference.log_row(model, row, bags) for row in c)
-        assert steps.objective(sums, state) == pytest.approx(expected, rel=1e-6)
-        state = steps.global_step(sums, state, None)
-        assert state.sweep == sweep + 1
-        np.testing.assert_allclose(state.totals, steps.family.group_sums(n))
-        weights = weights_of(name, c)
-        share = weights / weights.sum(axis=1, keepdims=True)
-        assert state.concentration == pytest.approx((share**2).sum() / 4)
-        np.testing.assert_allclose(state.share, share.mean(axis=0))
-        if sweep in (3, 5):
-            kept = kept + weights
-            posterior.add(Point(state, parts))
-            np.testing.assert_allclose(np.concatenate([part.weights for part in parts]), kept)
-    assert posterior.n_draws == 2
-    np.testing.assert_allclose(posterior.row_weights, kept / 2, rtol=1e-6)
+        local = [part for part, _ in pairs]
+        total = sum(sums.words for _, sums in pairs)
+        np.testing.assert_array_equal(total.sum(axis=1), counts.sum(axis=0))
+        sums = pairs[0][1]
+        for _, more in pairs[1:]:
+            sums = type(sums)(*(a + b for a, b in zip(sums, more, strict=True)))
+        state = there.global_step(sums, state, None)
+    assert state.totals.sum() == counts.sum()
+    words = gammaln(counts + 1).sum()
+    expected = gammaln(counts.sum(axis=1) + 1).sum() - words
+    assert state.constant == pytest.approx(expected)
 
 
-def test_a_chain_stopped_in_its_warm_up_has_the_weights_of_where_it_was():
-    blocks = blocks_of(TABLE, 2)
-    steps, rng = steps_of("dirichlet", blocks, warmup=9), np.random.default_rng(0)
-    state, parts = steps.init(blocks, rng)
-    parts = [steps.local_step(b, p, state, rng)[0] for b, p in zip(blocks, parts, strict=True)]
-    posterior = MergedPosterior(steps, blocks)
-    posterior.add(Point(state, parts))
-    c, _ = counted(steps, blocks, parts)
-    np.testing.assert_allclose(posterior.row_weights, weights_of("dirichlet", c), rtol=1e-6)
+@pytest.mark.parametrize("family", ["dirichlet-multinomial", "gamma-poisson"])
+def test_files_and_memory_agree_on_what_they_find(counts, tmp_path, family):
+    whole = fz.DiscretePCA(3, family=family, **SETTINGS).fit(counts)
+    parts = fz.DiscretePCA(3, family=family, **SETTINGS).fit(in_files(tmp_path, counts))
+    likeness = np.corrcoef(whole.components_, parts.components_)[:3, 3:]
+    assert (likeness.max(axis=1) > 0.99).all()
+    assert parts.row_weights_.shape == whole.row_weights_.shape
+    np.testing.assert_allclose(parts.row_weights_.sum(), whole.row_weights_.sum(), rtol=0.05)
+    assert parts.score(counts) == pytest.approx(whole.score(counts), abs=0.2)
+    assert parts.chains_[0]["share"].shape == (10, 3)
 
 
-def test_rates_follow_the_merged_counts_in_the_warm_up():
-    blocks = blocks_of(TABLE, 2)
-    steps = steps_of("gamma-poisson", blocks, warmup=29, learn=(False, True))
-    state, _ = steps.init(blocks, np.random.default_rng(0))
-    words = np.array([[3, 1], [0, 4], [2, 2], [1, 5]], dtype=np.int32)
-    sums = FileSums(words, 0.0, -2.5, 3.0, np.array([2.0, 2.0]))
-    learnt = []
-    for sweep in range(35):
-        after = steps.global_step(sums, state._replace(sweep=sweep, constant=-1.0), None)
-        assert after.constant == -3.5
-        if after.hyper is not state.hyper:
-            learnt.append(sweep)
-            np.testing.assert_allclose(after.hyper.beta, ALPHA / (words.sum(axis=0) / 4))
-            np.testing.assert_array_equal(after.hyper.alpha, ALPHA)
-    assert learnt == [9, 19]
-    still = steps_of("gamma-poisson", blocks, warmup=29)
-    assert still.global_step(sums, state._replace(sweep=9), None).hyper is state.hyper
+def test_threads_and_where_rows_are_kept_decide_nothing(counts, tmp_path):
+    shards = in_files(tmp_path, counts)
+    one, two = (fz.DiscretePCA(3, n_jobs=n, **SETTINGS).fit(shards) for n in (1, 2))
+    np.testing.assert_array_equal(one.components_, two.components_)
+    np.testing.assert_array_equal(one.row_weights_, two.row_weights_)
+    kept = in_files(tmp_path, counts, weights=tmp_path / "rows")
+    files = [fz.DiscretePCA(3, n_jobs=n, **SETTINGS).fit(kept) for n in (1, 2)]
+    np.testing.assert_array_equal(files[0].components_, files[1].components_)
+    np.testing.assert_array_equal(files[0].row_weights_, files[1].row_weights_)
+    assert not list((tmp_path / "rows").iterdir()), "what only the fit needs is gone"
+
+
+def test_a_chain_stopped_in_its_warm_up_speaks_by_where_it_ended(counts, tmp_path):
+    shards = in_files(tmp_path, counts)
+    model = fz.DiscretePCA(3, callback=lambda row: row["iteration"] == 4, **SETTINGS).fit(shards)
+    assert model.n_iter_ == 4
+    np.testing.assert_allclose(model.row_weights_.sum(axis=1), 1)
+
+
+def test_what_needs_the_whole_table_says_so(counts, tmp_path):
+    shards = in_files(tmp_path, counts)
     with pytest.raises(ValueError, match="learn_alpha=True needs the whole table"):
-        steps_of("dirichlet", blocks, learn=(True, False))
-
-
-def test_tokens_are_dealt_to_components_like_their_words():
-    blocks = blocks_of(np.full((1, 4), 3000.0))
-    steps = steps_of("dirichlet", blocks)
-    state, [part] = steps.init(blocks, np.random.default_rng(0))
-    seeds = np.array([[5.0, 0, 1, 2], [1, 30, 3, 0]])
-    state = state._replace(words=seeds.T.astype(np.float32))
-    _, sums = steps.local_step(blocks[0], part, state, np.random.default_rng(0))
-    share = (seeds + ETA) / (seeds.sum(axis=1, keepdims=True) + 4 * ETA)
-    share = (share / share.sum(axis=0)).T
-    error = np.sqrt(share * (1 - share) / 3000)
-    assert (np.abs(sums.words / 3000 - share) < 4.5 * error).all()
-
-
-def test_components_take_two_bytes_as_long_as_they_fit():
-    assert distributed._dtype_of(2**16) == np.uint16
-    assert distributed._dtype_of(2**16 + 1) == np.int32
-    [block] = blocks_of(TABLE)
-    steps = steps_of("dirichlet", blocks_of(TABLE))
-    assert steps.tokens_of(block) is steps.tokens_of(block)
+        fz.DiscretePCA(3, learn_alpha=True, **SETTINGS).fit(shards)
+    with pytest.raises(TypeError, match="needs the whole table"):
+        fz.DiscretePCA(3, collapse="weights", **SETTINGS).fit(shards)
+    halves = in_files(tmp_path, counts / 2)
+    with pytest.raises(ValueError, match="whole counts"):
+        fz.DiscretePCA(3, **SETTINGS).fit(halves)
