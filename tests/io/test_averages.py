@@ -47,25 +47,65 @@ def test_a_member_that_is_not_ours_is_refused(table, tmp_path):
         fz.save(model, tmp_path / "foreign.fz")
 
 
-@pytest.mark.parametrize("change", ["unfitted", "unknown", "narrow"])
-def test_a_forged_average_is_refused(average, tmp_path, change):
-    path = tmp_path / "average.fz"
-    fz.save(average, path)
+def forged(model, path, change):
+    """Save a model, change its description, and make the checksum fit again."""
+    fz.save(model, path)
     with zipfile.ZipFile(path) as archive:
         parts = {name: archive.read(name) for name in archive.namelist()}
     meta = json.loads(parts["meta.json"])
-    inner = meta["learnt"]["members_"][0]["fields"]["estimators"][0]
-    if change == "unfitted":
-        inner["learnt"] = {}
-    elif change == "unknown":
-        inner["model"] = "os.system"
-    else:
-        inner["learnt"]["n_features_in_"] = 3
+    change(meta["learnt"])
     parts["meta.json"] = json.dumps(meta).encode()
     parts.pop("sha256")
     parts["sha256"] = saved._digest(parts).encode()
     with zipfile.ZipFile(path, "w") as archive:
         for name, data in parts.items():
             archive.writestr(name, data)
+    return path
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda member: member.update(learnt={}),
+        lambda member: member.update(model="os.system"),
+        lambda member: member["learnt"].update(n_features_in_=3),
+    ],
+    ids=["unfitted", "unknown", "narrow"],
+)
+def test_a_forged_average_is_refused(average, tmp_path, change):
+    def change_member(learnt):
+        change(learnt["members_"][0]["fields"]["estimators"][0])
+
     with pytest.raises(FileReadError):
-        fz.load(path)
+        fz.load(forged(average, tmp_path / "average.fz", change_member))
+
+
+@pytest.fixture(scope="module")
+def looks():
+    return fz.datasets.make_looks(20, 5, 3, 1, random_state=0).looks
+
+
+@pytest.fixture(scope="module")
+def looks_average(looks):
+    return fz.LooksAverage((1,), inference="vb", tol=1e-2, random_state=0).fit(looks)
+
+
+def test_an_average_of_looks_comes_back_with_its_models(looks_average, looks, tmp_path):
+    fz.save(looks_average, tmp_path / "looks.fz")
+    again = fz.load(tmp_path / "looks.fz")
+    np.testing.assert_array_equal(again.present(looks), looks_average.present(looks))
+    assert again.get_params() == looks_average.get_params()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda learnt: learnt.update(models_=[]),
+        lambda learnt: learnt.update(n_features_in_=4),
+        lambda learnt: learnt["models_"][0].update(model="ease"),
+    ],
+    ids=["empty", "narrow", "other"],
+)
+def test_a_forged_average_of_looks_is_refused(looks_average, tmp_path, change):
+    with pytest.raises(FileReadError):
+        fz.load(forged(looks_average, tmp_path / "looks.fz", change))
