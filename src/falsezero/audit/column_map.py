@@ -7,6 +7,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import expit, logit
 
+from falsezero.inference.logistic import logistic_loss, newton
+
 __all__ = ["ColumnMap", "fit_column_map"]
 
 _SLOPE_PRECISION = 50.0
@@ -16,7 +18,6 @@ _EFFECT_PRECISION = 20.0
 """Prior of a column's effect: mean 0, standard deviation 0.22 in log odds."""
 
 _LEVEL_PRECISION = 1e-6
-_STEPS = 50
 
 
 class ColumnMap(NamedTuple):
@@ -43,36 +44,29 @@ def fit_column_map(
     The curvature is diagonal in the effects, so that a step costs as much as one pass over the
     cells, however many columns there are (Schur complement of level and slope).
     """
-    prior = np.array([_LEVEL_PRECISION, _SLOPE_PRECISION])
     design = np.column_stack([np.ones(len(odds)), odds])
+    centre = np.array([0.0, 1.0])
+    line_precision = np.array([_LEVEL_PRECISION, _SLOPE_PRECISION])
 
-    def loss(line: np.ndarray, effects: np.ndarray) -> float:
-        eta = design @ line + effects[column]
-        away = line - [0, 1]
-        penalty = prior @ away**2 + _EFFECT_PRECISION * effects @ effects
-        return float((np.logaddexp(0, eta) - hit * eta).sum() + 0.5 * penalty)
+    def loss(beta: np.ndarray) -> tuple[float, np.ndarray]:
+        line, effects = beta[:2], beta[2:]
+        total, p = logistic_loss(design @ line + effects[column], hit)
+        away = line_precision @ (line - centre) ** 2 + _EFFECT_PRECISION * effects @ effects
+        return total + 0.5 * float(away), p
+
+    def step(beta: np.ndarray, p: np.ndarray) -> np.ndarray:
+        line, effects = beta[:2], beta[2:]
+        error, spread = p - hit, p * (1 - p)
+        slope = design.T @ error + line_precision * (line - centre)
+        effect_slope = np.bincount(column, error, n_columns) + _EFFECT_PRECISION * effects
+        curvature = (design * spread[:, None]).T @ design + np.diag(line_precision)
+        effect_curvature = np.bincount(column, spread, n_columns) + _EFFECT_PRECISION
+        mixed = np.array([np.bincount(column, spread * part, n_columns) for part in design.T])
+        scaled = mixed / effect_curvature
+        turn = np.linalg.solve(curvature - scaled @ mixed.T, slope - scaled @ effect_slope)
+        return -np.r_[turn, (effect_slope - turn @ mixed) / effect_curvature]
 
     rate = (np.sum(hit) + 0.5) / (len(hit) + 1)
-    line = np.array([float(logit(rate) - np.mean(odds)), 1.0])
-    effects = np.zeros(n_columns)
-    reached = loss(line, effects)
-    for _ in range(_STEPS):
-        p = expit(design @ line + effects[column])
-        error, spread = p - hit, p * (1 - p)
-        down = np.bincount(column, error, n_columns) + _EFFECT_PRECISION * effects
-        own = np.bincount(column, spread, n_columns) + _EFFECT_PRECISION
-        mixed = np.array([np.bincount(column, spread * part, n_columns) for part in design.T])
-        curvature = (design * spread[:, None]).T @ design + np.diag(prior)
-        slope = design.T @ error + prior * (line - [0, 1])
-        step = np.linalg.solve(curvature - (mixed / own) @ mixed.T, slope - mixed @ (down / own))
-        turn = (down - step @ mixed) / own
-        size = 1.0
-        while (new := loss(line - size * step, effects - size * turn)) > reached and size > 1e-4:
-            size /= 2
-        if new > reached:
-            break
-        line, effects = line - size * step, effects - size * turn
-        gain, reached = reached - new, new
-        if gain < 1e-9 * abs(reached):
-            break
-    return ColumnMap(float(line[0]), float(line[1]), effects)
+    level = float(logit(rate) - np.mean(odds))
+    found = newton(np.r_[level, 1.0, np.zeros(n_columns)], loss, step).coefficients
+    return ColumnMap(float(found[0]), float(found[1]), found[2:])

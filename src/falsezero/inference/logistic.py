@@ -1,15 +1,17 @@
-"""Logistic regression with few coefficients, bounded from below, by Newton's method."""
+"""Penalised logistic regression by Newton's method, with steps that never raise the loss."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 from scipy.optimize import lsq_linear
 
-__all__ = ["LogisticFit", "fit_logistic_bounded"]
+__all__ = ["LogisticFit", "fit_logistic_bounded", "logistic_loss", "newton"]
 
 _STEPS = 50
+_TOLERANCE = 1e-8
 
 
 class LogisticFit(NamedTuple):
@@ -17,6 +19,38 @@ class LogisticFit(NamedTuple):
 
     coefficients: np.ndarray
     loss: float
+
+
+def newton(
+    start: np.ndarray,
+    loss: Callable[[np.ndarray], tuple[float, np.ndarray]],
+    step: Callable[[np.ndarray, np.ndarray], np.ndarray],
+) -> LogisticFit:
+    """Newton's method for a logistic loss; a step is halved until the loss falls.
+
+    Parameters
+    ----------
+    start : array
+    loss : callable
+        Penalised loss of some coefficients, and the probabilities that they give.
+    step : callable
+        The full step from coefficients and their probabilities.
+    """
+    beta, (reached, p) = start, loss(start)
+    for _ in range(_STEPS):
+        full, size = step(beta, p), 1.0
+        while True:
+            new, p_there = loss(beta + size * full)
+            if new <= reached or size < 1e-4:
+                break
+            size /= 2
+        if new > reached:
+            break
+        gain, reached, p = reached - new, new, p_there
+        beta = beta + size * full
+        if gain < _TOLERANCE * abs(reached):
+            break
+    return LogisticFit(beta, reached)
 
 
 def fit_logistic_bounded(
@@ -31,8 +65,7 @@ def fit_logistic_bounded(
 ) -> LogisticFit:
     """Minimise the logistic loss + (b - centre)' penalty (b - centre) / 2 over b >= least.
 
-    Newton steps: the quadratic that touches the loss is minimised within the bounds, and the step
-    there is halved until the loss falls.
+    A full step goes to the minimum, within the bounds, of the quadratic that touches the loss.
 
     Parameters
     ----------
@@ -54,28 +87,21 @@ def fit_logistic_bounded(
     n = design.shape[1]
     centre = np.zeros(n) if centre is None else centre
     least = np.full(n, -np.inf) if least is None else least
-    beta = np.maximum(centre if start is None else start, least)
-    loss, p = _loss(design, hit, weight, penalty, centre, beta)
-    for _ in range(_STEPS):
+
+    def loss(beta: np.ndarray) -> tuple[float, np.ndarray]:
+        total, p = logistic_loss(design @ beta, hit, weight)
+        return total + 0.5 * float((beta - centre) @ penalty @ (beta - centre)), p
+
+    def step(beta: np.ndarray, p: np.ndarray) -> np.ndarray:
         error, spread = p - hit, p * (1 - p)
         if weight is not None:
             error, spread = weight * error, weight * spread
         slope = design.T @ error + penalty @ (beta - centre)
         curvature = (design * spread[:, None]).T @ design + penalty
-        step = _bounded_minimum(curvature, slope, least - beta)
-        size = 1.0
-        while True:
-            reached, p_there = _loss(design, hit, weight, penalty, centre, beta + size * step)
-            if reached <= loss or size < 1e-4:
-                break
-            size /= 2
-        if reached > loss:
-            break
-        gain, loss, p = loss - reached, reached, p_there
-        beta = np.maximum(beta + size * step, least)
-        if gain < 1e-8 * abs(loss):
-            break
-    return LogisticFit(beta, loss)
+        return _bounded_minimum(curvature, slope, least - beta)
+
+    found = newton(np.maximum(centre if start is None else start, least), loss, step)
+    return found._replace(coefficients=np.maximum(found.coefficients, least))
 
 
 def _bounded_minimum(curvature: np.ndarray, slope: np.ndarray, least: np.ndarray) -> np.ndarray:
@@ -88,19 +114,15 @@ def _bounded_minimum(curvature: np.ndarray, slope: np.ndarray, least: np.ndarray
     return np.asarray(lsq_linear(root, root @ free, bounds, method="bvls").x)
 
 
-def _loss(
-    design: np.ndarray,
-    hit: np.ndarray,
-    weight: np.ndarray | None,
-    penalty: np.ndarray,
-    centre: np.ndarray,
-    beta: np.ndarray,
+def logistic_loss(
+    eta: np.ndarray, hit: np.ndarray, weight: np.ndarray | None = None
 ) -> tuple[float, np.ndarray]:
-    """Penalised loss and probabilities, from one exponential a cell."""
-    eta = design @ beta
+    """Sum of log(1 + exp(eta)) - hit * eta, and the probabilities, from one exponential a cell.
+
+    >>> logistic_loss(np.zeros(2), np.array([0, 1]))
+    (1.3862943611198906, array([0.5, 0.5]))
+    """
     small = np.exp(-np.abs(eta))
     p = np.where(eta >= 0, 1.0, small) / (1 + small)
     each = np.maximum(eta, 0) + np.log1p(small) - hit * eta
-    total = each.sum() if weight is None else weight @ each
-    away = beta - centre
-    return float(total + 0.5 * away @ penalty @ away), p
+    return float(each.sum() if weight is None else weight @ each), p

@@ -12,7 +12,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
-from scipy.special import expit, logit
+from scipy.special import logit
+
+from falsezero.inference.logistic import fit_logistic_bounded
 
 __all__ = [
     "Draw",
@@ -26,7 +28,6 @@ __all__ = [
 ]
 
 FLOOR = 1e-4
-_NEWTON_STEPS = 50
 _FOLDS = 3
 _LEVEL_RIDGE = 1e-3
 
@@ -98,34 +99,16 @@ def column_rates(values: Any) -> np.ndarray:
 def fit_logistic(
     features: np.ndarray, hit: np.ndarray, weight: np.ndarray, ridge: float
 ) -> tuple[float, np.ndarray]:
-    """Ridge logistic regression on standardised features by Newton's method; never overshoots."""
+    """Intercept and weights of a ridge logistic regression on standardised features."""
     mean = np.average(features, axis=0, weights=weight)
     spread = np.sqrt(np.average((features - mean) ** 2, axis=0, weights=weight)) + 1e-9
     design = np.column_stack([np.ones(len(features)), (features - mean) / spread])
-    penalty = np.r_[1e-6, np.full(features.shape[1], ridge)]
-    rate = np.average(hit, weights=weight)
-    beta = np.r_[clipped_logit(rate), np.zeros(features.shape[1])]
-    loss = _loss(design, hit, weight, penalty, beta)
-    for _ in range(_NEWTON_STEPS):
-        p = expit(design @ beta)
-        slope = design.T @ (weight * (p - hit)) + penalty * beta
-        curvature = (design * (weight * p * (1 - p))[:, None]).T @ design + np.diag(penalty)
-        step, size = np.linalg.solve(curvature, slope), 1.0
-        while _loss(design, hit, weight, penalty, beta - size * step) > loss and size > 1e-4:
-            size /= 2
-        beta = beta - size * step
-        before, loss = loss, _loss(design, hit, weight, penalty, beta)
-        if before - loss < 1e-8 * abs(loss):
-            break
+    penalty = np.diag(np.r_[1e-6, np.full(features.shape[1], ridge)])
+    level = clipped_logit(np.average(hit, weights=weight))
+    start = np.r_[level, np.zeros(features.shape[1])]
+    beta = fit_logistic_bounded(design, hit, penalty, weight=weight, start=start).coefficients
     weights = beta[1:] / spread
     return float(beta[0] - mean @ weights), weights
-
-
-def _loss(
-    design: np.ndarray, hit: np.ndarray, weight: np.ndarray, penalty: np.ndarray, beta: np.ndarray
-) -> float:
-    eta = design @ beta
-    return float(weight @ (np.logaddexp(0, eta) - hit * eta) + 0.5 * penalty @ beta**2)
 
 
 def _joined(draws: list[Draw], rows_kept: np.ndarray | None, which: Any) -> tuple[Any, ...]:
