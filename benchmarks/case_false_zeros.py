@@ -57,10 +57,10 @@ def collect(
         for (table, name), answer in zip(work, asked, strict=True):
             try:
                 rows += answer.result()
-                said = ""
+                note = ""
             except ImportError as error:
-                said = f" left out: {error}"
-            print(f"  {table}: {name}{said}", file=sys.stderr, flush=True)
+                note = f" left out: {error}"
+            print(f"  {table}: {name}{note}", file=sys.stderr, flush=True)
             if keep is not None:
                 keep(rows)
     return rows

@@ -2,7 +2,7 @@
 
 A method takes a table (a dense array, NaN where nothing was observed, or a sparse array) and
 returns a score for every cell, larger for zeros that are more likely false. Settings are the same
-for all tables; where a library cannot leave cells out, what stands in for them is said below.
+for all tables; where a library cannot leave cells out, the docstring says what replaces them.
 """
 
 from __future__ import annotations

@@ -179,17 +179,17 @@ def _opening(rows: list[Row]) -> str:
     planted = [row for row in rows if row["half"] != "truth"]
     tables, draws = {row["table"] for row in planted}, {row["seed"] for row in planted}
     times = "once" if len(draws) == 1 else f"{len(draws)} times"
-    said = (
+    opening = (
         f"Ones hidden as zeros in {len(tables)} real tables, {times} per cell (0.15), per row and "
         "per column (rates uniform on [0, 0.5]), and looked for among all zeros. Means over "
         "tables, with their standard errors; every method has one setting for all tables."
     )
     lines = [line for line in summary(rows) if line["n_compared"]]
     if not lines:
-        return said
+        return opening
     lost = len(losses(rows))
     compared = sum(line["n_compared"] for line in lines)
-    return f"{said} Of {compared} comparisons (a rival, a table) audit lost {lost}."
+    return f"{opening} Of {compared} comparisons (a rival, a table) audit lost {lost}."
 
 
 def _ranking(rows: list[Row]) -> str:

@@ -30,8 +30,8 @@ def test_probabilities_are_calibrated(calibrated):
     audit, second = calibrated
     zero = audit.table.to_numpy() == 0
     zero[:80] = False
-    said, seen = audit.again.to_numpy()[zero], second.to_numpy()[zero]
-    assert calibration_error(said, seen) < 0.03
+    predicted, seen = audit.again.to_numpy()[zero], second.to_numpy()[zero]
+    assert calibration_error(predicted, seen) < 0.03
     assert calibration_error(audit.expected.to_numpy()[zero], seen) > 0.04
 
 
@@ -79,8 +79,8 @@ def test_plan_counts_expected_finds(calibrated, by, key):
 def test_reliability_is_a_picture_in_numbers(calibrated):
     audit, _ = calibrated
     table = audit.calibration.reliability
-    assert table.columns == ["said", "seen", "cells"]
-    assert np.corrcoef(table["said"], table["seen"])[0, 1] > 0.9
+    assert table.columns == ["predicted", "observed", "cells"]
+    assert np.corrcoef(table["predicted"], table["observed"])[0, 1] > 0.9
     assert "were looked at again" in audit.summary
 
 

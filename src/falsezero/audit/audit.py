@@ -1,4 +1,4 @@
-"""Which zeros of a table are surprising, and how well that can be told on this table."""
+"""Which zeros of a table are surprising, and how reliably they can be found in this table."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class Audit:
     stated : Detection or None
         Stated rates, where there are any.
     calibration : Calibration or None
-        What revisits taught, after `calibrate`.
+        What was learnt from revisits, after `calibrate`.
     """
 
     table: Table
@@ -96,7 +96,7 @@ class Audit:
 
     @cached_property
     def present(self) -> Probabilities | None:
-        """For every zero, the probability that it is really there; None if nothing tells."""
+        """For every zero, the probability that it is really there; None if not identified."""
         if self.detection is None:
             return None
         detection = self.detection
@@ -115,7 +115,7 @@ class Audit:
 
     @cached_property
     def again(self) -> Probabilities | None:
-        """For every zero, the probability of a one at the next look; None if nothing tells."""
+        """For every zero, the probability of a one at the next look; None if not identified."""
         if self.calibration is not None:
             learnt = self.calibration
 
@@ -196,7 +196,7 @@ class Audit:
 
     @cached_property
     def ones(self) -> Tidy:
-        """Ones that the rest of the table speaks against, least expected first.
+        """Ones that are unexpected given the rest of the table, least expected first.
 
         `expected` is judged from other cells only, and `rate` is the column's share of ones; listed
         are ones expected less than a tenth as often as that.
@@ -281,20 +281,20 @@ class Audit:
     @cached_property
     def sentences(self) -> list[str]:
         """The answer in a few sentences: the trial, how many zeros, what it rests on."""
-        said = list(self.trial.sentences) if self.trial is not None else [self.why_untested]
+        lines = list(self.trial.sentences) if self.trial is not None else [self.why_untested]
         zeros = self.table.shape[0] * self.table.shape[1] - self.table.n_ones - self.table.n_missing
         if not self.is_informative:
-            said.append(f"So none of the {zeros:,} zeros is named surprising.")
+            lines.append(f"So none of the {zeros:,} zeros is named surprising.")
         else:
-            said.append(_how_many(self._survey.n_surprising, zeros))
-        return [*said, *self._level]
+            lines.append(_how_many(self._survey.n_surprising, zeros))
+        return [*lines, *self._level]
 
     @property
     def sentences_by_weight(self) -> list[str]:
         """`sentences` with the number of surprising zeros first, for a headline."""
         counted = len(self.sentences) - len(self._level) - 1
-        said = self.sentences
-        return [said[counted], *said[:counted], *said[counted + 1 :]]
+        lines = self.sentences
+        return [lines[counted], *lines[:counted], *lines[counted + 1 :]]
 
     @property
     def _level(self) -> list[str]:
@@ -304,14 +304,14 @@ class Audit:
         if self.detection is None:
             return [_UNIDENTIFIED]
         total = float(np.nansum(self._survey.row_present))
-        said = [f"By {self.detection.source}, about {total:,.0f} zeros are false."]
+        lines = [f"By {self.detection.source}, about {total:,.0f} zeros are false."]
         share = self._contradicted
         if share > 0.001 and self.stated is not None:
-            said.append(
+            lines.append(
                 f"In {share:.1%} of the zeros a one is expected more often than that allows: the "
                 "rate is too low there, or the loss too high."
             )
-        return said
+        return lines
 
     @cached_property
     def _contradicted(self) -> float:
@@ -334,8 +334,8 @@ class Audit:
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
-        said = "".join(f"<p>{html.escape(sentence)}</p>" for sentence in self.sentences)
-        return said + (self.zeros.head(10)._repr_html_() if self.zeros else "")
+        text = "".join(f"<p>{html.escape(sentence)}</p>" for sentence in self.sentences)
+        return text + (self.zeros.head(10)._repr_html_() if self.zeros else "")
 
     def plot(self, ax: Any = None) -> Any:
         """Draw the table with its surprising zeros, and what was expected, side by side."""

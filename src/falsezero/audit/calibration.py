@@ -1,4 +1,4 @@
-"""Revisits turn surprise into probability: a calibrated chance of a one at the next look."""
+"""Revisits turn surprise into probability: the calibrated chance of a one at the next look."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _FEWEST_FOUND = 10
 
 @dataclass(frozen=True, eq=False)
 class Calibration:
-    """What revisits taught: logit again = level + slope logit(expected) + effect of the column.
+    """A map learnt from revisits: logit again = level + slope logit(expected) + effect of column.
 
     Attributes
     ----------
@@ -63,7 +63,7 @@ class Calibration:
 
     @property
     def reliability(self) -> Tidy:
-        """Said and seen, in ten groups of equal size; cross-validated by rows."""
+        """Predicted and observed rates in ten groups of equal size, cross-validated by rows."""
         return reliability(self.score, self.hit)
 
     @property
@@ -184,19 +184,21 @@ def _cross_validated(
 def reliability(score: np.ndarray, hit: np.ndarray, n_groups: int = 10) -> Tidy:
     """Mean probability and share of ones in groups of equal size, by probability.
 
-    >>> reliability(np.array([0.1, 0.1, 0.8, 0.8]), np.array([0, 0, 1, 1]), 2)["seen"]
+    >>> reliability(np.array([0.1, 0.1, 0.8, 0.8]), np.array([0, 0, 1, 1]), 2)["observed"]
     array([0., 1.])
     """
     order = np.argsort(score, kind="stable")
     groups = [part for part in np.array_split(order, n_groups) if len(part)]
     return Tidy(
-        said=[float(score[part].mean()) for part in groups],
-        seen=[float(np.asarray(hit)[part].mean()) for part in groups],
+        predicted=[float(score[part].mean()) for part in groups],
+        observed=[float(np.asarray(hit)[part].mean()) for part in groups],
         cells=[len(part) for part in groups],
     )
 
 
 def calibration_error(score: np.ndarray, hit: np.ndarray, n_groups: int = 10) -> float:
-    """Expected calibration error: mean gap between said and seen, over groups of equal size."""
+    """Expected calibration error: mean gap between predicted and observed rates of ten groups."""
     groups = reliability(score, hit, n_groups)
-    return float(np.average(np.abs(groups["said"] - groups["seen"]), weights=groups["cells"]))
+    return float(
+        np.average(np.abs(groups["predicted"] - groups["observed"]), weights=groups["cells"])
+    )

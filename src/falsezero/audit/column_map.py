@@ -1,4 +1,4 @@
-"""The map from surprise to probability that revisits teach, with an effect for each column."""
+"""The map from surprise to probability, learnt from revisits, with an effect for each column."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ def fit_column_map(
     """The most probable map, given which cells became ones, by Newton's method.
 
     Priors hold the slope near 1 and the columns' effects near 0, more firmly than the number of
-    cells suggests, because the cells of a row are no independent witnesses. A column that nobody
-    looked at again has effect 0.
+    cells suggests, because the cells of a row are not independent. A column that nobody looked at
+    again has effect 0.
 
     The curvature is diagonal in the effects, so that a step costs as much as one pass over the
     cells, however many columns there are (Schur complement of level and slope).

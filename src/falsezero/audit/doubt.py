@@ -116,7 +116,7 @@ def row_detection(found: np.ndarray, rates: np.ndarray, most: np.ndarray) -> Det
     """
     there = found / np.maximum(rates, 0.05)
     drawn = (rates * there + _PRIOR_FINDS * rates.mean()) / (there + _PRIOR_FINDS)
-    source = "row-wise losses, which passed a test"
+    source = "row-wise losses, which a test found"
     return Detection(np.clip(drawn, 0.05, 1.0), np.ones(len(most)), source, most)
 
 

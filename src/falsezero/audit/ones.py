@@ -1,4 +1,4 @@
-"""Ones that nothing else in the table leads to expect."""
+"""Ones that nothing else in the table would lead us to expect."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ def expected_of_ones(model: StackedAverage, table: Table) -> tuple[Any, Any, np.
         first, last = np.searchsorted(rows, [some[0], some[-1] + 1])
         at = rows[first:last] - start, columns[first:last]
         for weight, i in zip(stack.weights, blind, strict=False):
-            said = expected_rows(model.members_[i], values, some, known=True)
-            odds[first:last] += weight * clipped_logit(kept * said[at])
+            expected = expected_rows(model.members_[i], values, some, known=True)
+            odds[first:last] += weight * clipped_logit(kept * expected[at])
     return rows, columns, expit(odds)
 
 

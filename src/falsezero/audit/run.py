@@ -28,7 +28,7 @@ def audit(
     random_state: Any = None,
     verbose: int = 1,
 ) -> Audit:
-    """Which zeros of a table are surprising, and how well can that be told on this very table?
+    """Find the surprising zeros of a table, and test on the same table how reliable that is.
 
     Many models are averaged, with weights learnt from finds hidden on purpose (`StackedAverage`);
     there is no model to choose and no number of components. The same hidden finds say how well the

@@ -1,4 +1,4 @@
-"""The trial on the user's own table: finds hidden on purpose, and found again or not."""
+"""The trial on the user's own table: how many of the finds hidden on purpose are found again."""
 
 from __future__ import annotations
 
@@ -78,26 +78,26 @@ class Trial:
         """The trial in words."""
         if self.n_hidden < _FEWEST_HIDDEN:
             return ["This table has too few ones to hide some of them, so nothing was tested."]
-        said = [
-            f"We hid {self.n_hidden} of your finds; {self.recall:.0%} were among the {self.n_top} "
-            f"zeros we doubted most; by chance {_percent(self.chance)}."
+        lines = [
+            f"We hid {self.n_hidden:,} of your finds; {self.recall:.0%} were among the "
+            f"{self.n_top:,} zeros we doubted most; by chance {_percent(self.chance)}."
         ]
         if not self.beats_popularity:
-            return [*said, "On this table no method did better than how common each column is."]
+            return [*lines, "On this table no method did better than how common each column is."]
         best = self.best_single
         if best["behind"] < 1:
-            said.append(
+            lines.append(
                 f"{best['method']} alone did as well (average precision "
                 f"{best['average_precision']:.2f})."
             )
-        return said
+        return lines
 
     def __repr__(self) -> str:
         return "\n".join([*self.sentences, "", repr(self.table)])
 
     def _repr_html_(self) -> str:
-        said = "".join(f"<p>{sentence}</p>" for sentence in self.sentences)
-        return said + self.table._repr_html_()
+        text = "".join(f"<p>{sentence}</p>" for sentence in self.sentences)
+        return text + self.table._repr_html_()
 
 
 def _percent(share: float) -> str:
@@ -139,7 +139,8 @@ def _counts(draws: list[Draw], odds: list[np.ndarray], shape: tuple[int, int]) -
     scale = shape[0] / max(1, tried)
     hidden = float(np.mean([draw.weight[draw.hidden].sum() for draw in draws]))
     zeros = float(np.mean([draw.weight.sum() for draw in draws]))
-    top = _top(hidden)
+    n_top = _top(hidden * scale)
+    top = n_top / scale
     found, lost = np.zeros(shape[1]), np.zeros(shape[1])
     shares = []
     for draw, own in zip(draws, odds, strict=True):
@@ -150,7 +151,7 @@ def _counts(draws: list[Draw], odds: list[np.ndarray], shape: tuple[int, int]) -
     return {
         "n_hidden": round(hidden * scale),
         "n_zeros": round(zeros * scale),
-        "n_top": round(top * scale),
+        "n_top": n_top,
         "recall": float(np.mean(shares)),
         "chance": float(top / max(1.0, zeros)),
         "found_by_column": found,

@@ -40,15 +40,15 @@ class Reasons:
         """
         near = self._nearest(row)
         have = [i for i in near if self._has(i, column)]
-        said = []
+        reasons = []
         if len(near):
             named = ", ".join(_short(self._table.rows[i]) for i in have[:_NAMED])
             share = f"{len(have)} of the {len(near)} rows most like it have it"
-            said.append(f"{share} ({named})" if named else share)
+            reasons.append(f"{share} ({named})" if named else share)
         friends = self._friends(row, column)
         if friends:
-            said.append("goes with " + ", ".join(friends))
-        return "; ".join(said) or "common in this table"
+            reasons.append("goes with " + ", ".join(friends))
+        return "; ".join(reasons) or "common in this table"
 
     def _nearest(self, row: int) -> np.ndarray:
         if row not in self._near:

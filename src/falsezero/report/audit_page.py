@@ -26,6 +26,7 @@ from falsezero.report.elements import (
     inline,
     paragraphs,
 )
+from falsezero.report.words import count
 
 __all__ = ["audit_sections", "page_title", "subtitle", "write_audit_page"]
 
@@ -42,21 +43,21 @@ _SECTIONS = {
 }
 
 _ASSUMPTIONS = (
-    "Rows that resemble each other are expected to share columns. Where that is not so, or where "
-    "what decides is not in the table, nothing here can find out.",
+    "Rows that resemble each other are expected to have ones in the same columns. Where they do "
+    "not, or where what matters is not in the table, this page cannot know.",
     "`expected` is how often one look at a cell like this records a one, judged from all other "
-    "cells. It is not the probability that the zero is false: a rare thing that is easily found, "
-    "and is not there, leaves the same zero.",
+    "cells. It is not the probability that the zero is false: something that is easily found, and "
+    "is not there, leaves the same zero.",
     "Every zero counts as looked for and not found, except cells marked as not observed. Mark the "
-    "pairs that nobody looked at: leave those cells empty, or name the pairs that were looked at "
+    "cells that nobody looked at: leave them empty, or name the pairs that were looked at "
     "(`surveyed=`, `--surveyed`).",
 )
 
 
 _LIMIT_OF_TRIAL = (
     "The trial hides finds at random, or more of them in some rows. It shows how well lost finds "
-    "are ranked. It cannot show how many were lost: that no zero at all is false would give the "
-    "same table."
+    "are ranked. It cannot show how many were lost: the table would look the same if no zero at "
+    "all were false."
 )
 
 
@@ -147,15 +148,23 @@ def _tools(identifier: str, n_shown: int, found: Tidy) -> str:
 
 def _map(audit: Audit, groups: Any) -> str:
     display = AuditedTableDisplay.from_audit(audit, groups=groups)
-    part = (
-        " Of this large table, some rows and the most frequent columns." if display.is_part else ""
-    )
     caption = (
         "Left: the table as recorded, with surprising zeros in orange and surprising ones in "
         "purple. Right: what was expected. Rows and columns that resemble each other lie side by "
-        f"side (first axis of correspondence analysis).{part}"
+        f"side (first axis of correspondence analysis).{_drawn_part(display, audit)}"
     )
     return f'<h2 id="map">The table</h2>{figure(display, caption)}'
+
+
+def _drawn_part(display: AuditedTableDisplay, audit: Audit) -> str:
+    """Which rows and columns of a large table are drawn."""
+    (drawn_rows, drawn_columns), (rows, columns) = display.recorded.shape, audit.table.shape
+    parts = []
+    if drawn_rows < rows:
+        parts.append(f"{drawn_rows:,} of the {rows:,} rows, evenly spread")
+    if drawn_columns < columns:
+        parts.append(f"the {drawn_columns:,} most frequent of the {columns:,} columns")
+    return f" Drawn are {' and '.join(parts)}." if parts else ""
 
 
 def _trial(audit: Audit) -> str:
@@ -168,55 +177,73 @@ def _trial(audit: Audit) -> str:
     text = (
         "A tenth of the ones was turned into zeros, every method was fitted to what was left, and "
         "the zeros were put in order. Average precision is 1 where all hidden finds come first; "
-        f"a method that guesses has about {trial.chance_precision:.2g}."
+        f"in random order it is about {trial.chance_precision:.2g}."
     )
     caption = (
-        "Average precision of each method when every one is as likely to be hidden; blue is the "
-        "average of all methods that this page uses. Popularity is how common each column is."
+        "Average precision of each method when every one is equally likely to be hidden. Blue: the "
+        "average of all methods, which this page uses. Popularity: how common each column is."
     )
-    return f"{heading}<p>{inline(text)}</p>{figure(TrialDisplay.from_trial(trial), caption)}"
+    picture = figure(TrialDisplay.from_trial(trial), caption, has_small_text=True)
+    return f"{heading}<p>{inline(text)}</p>{picture}"
 
 
 def _sides(audit: Audit) -> str:
     """Rows and columns in which surprising zeros gather."""
     halves = []
     for title, table, label in (
-        ("Rows with most surprising zeros", audit.rows, "row"),
-        ("Columns with most surprising zeros", audit.columns, "column"),
+        ("Rows with the most surprising zeros", audit.rows, "row"),
+        ("Columns with the most surprising zeros", audit.columns, "column"),
     ):
         order = np.lexsort((-table["expected"], -table["surprising"]))[:_A_SIDE]
         halves.append(f"<div><h3>{title}</h3>{_side(table.take(order), label)}</div>")
-    text = (
-        "Missing is the number of ones expected among the zeros: what one more look at cells like "
-        "these would record."
-    )
     return (
-        f'<h2 id="sides">Rows and columns</h2><p>{text}</p>'
+        f'<h2 id="sides">Rows and columns</h2><p>{_side_legend(audit.columns)}</p>'
         f'<div class="columns">{"".join(halves)}</div>'
     )
+
+
+def _side_legend(table: Tidy) -> str:
+    """What the columns of the two tables mean."""
+    if "present" in table.columns:
+        text = "Missing: how many are there and were not found. Complete: the share that was found."
+    elif "again" in table.columns:
+        text = "Again: how many zeros would become ones if they were looked at again."
+    else:
+        text = "Expected: how many ones looks at cells like these zeros would record."
+    if "came_back" in table.columns:
+        text += " Came back: the share of a column's hidden finds among the zeros doubted most."
+    return text
 
 
 def _groups(audit: Audit, groups: RowGroups) -> str:
     """Groups of rows: what was found in them, and what is missing."""
     sizes, rows = groups.sizes, audit.rows
-    found, missing, surprising = (
-        groups.totals(rows[name]) for name in ("found", "expected", "surprising")
-    )
+    label, name = _number_of_ones(rows)
+    found, more, surprising = (groups.totals(rows[each]) for each in ("found", name, "surprising"))
     columns = [
         Column("Group", groups.names),
         Column("Rows", [f"{n:,}" for n in sizes], "number"),
         Column("Found a row", [f"{x:.1f}" for x in found / sizes], "number"),
-        Column("Missing a row", [f"{x:.1f}" for x in missing / sizes], "number"),
+        Column(f"{label} a row", [f"{x:.1f}" for x in more / sizes], "number"),
         Column("Surprising", [f"{int(n):,}" for n in surprising], "number"),
     ]
     return f"<h3>Groups of rows</h3>{data_table(columns)}"
 
 
+def _number_of_ones(table: Tidy) -> tuple[str, str]:
+    """Heading and name of the column that counts ones among the zeros, as far as known."""
+    for label, name in (("Missing", "present"), ("Again", "again")):
+        if name in table.columns:
+            return label, name
+    return "Expected", "expected"
+
+
 def _side(table: Tidy, label: str) -> str:
+    heading, name = _number_of_ones(table)
     columns = [
         Column(label.capitalize(), table[label]),
         Column("Found", [f"{int(n):,}" for n in table["found"]], "number"),
-        Column("Missing", [f"{x:.1f}" for x in table["expected"]], "number"),
+        Column(heading, [f"{x:.1f}" for x in table[name]], "number"),
         Column("Surprising", [f"{int(n):,}" for n in table["surprising"]], "number"),
     ]
     if "complete" in table.columns:
@@ -234,10 +261,11 @@ def _ones(audit: Audit) -> str:
     shown = found.head(_A_SIDE * 2)
     columns = [Column("Row", shown["row"]), Column("Column", shown["column"])]
     columns.append(Column("Expected", shown["expected"], "probability"))
-    columns.append(Column("Share of ones in its column", shown["rate"], "probability"))
+    columns.append(Column("In column", shown["rate"], "probability"))
     text = (
-        f"{len(found):,} ones were expected less than a tenth as often as others in their column; "
-        "the strangest first. Most are rare finds and true; some may be mistakes of recording."
+        f"{count(len(found), 'one was', 'ones were')} expected less than a tenth as often as "
+        "their column has ones; the strangest first. Most are probably true but rare; some may be "
+        "recording mistakes. In column: the share of ones in the whole column."
     )
     return f"<h2>Surprising ones</h2><p>{text}</p>{data_table(columns, 'ones')}"
 

@@ -104,8 +104,11 @@ def download_link(text: str, file_name: str, content: str) -> str:
     return f'<a download="{name}" href="data:text/csv;base64,{data}">{html.escape(text)}</a>'
 
 
-def figure(display: Any, caption: str) -> str:
-    """A drawn display as an image embedded in the page; closes the display's figure."""
+def figure(display: Any, caption: str, *, has_small_text: bool = False) -> str:
+    """A drawn display as an image embedded in the page; closes the display's figure.
+
+    A narrow screen scrolls along a long row of panels, or small text, instead of shrinking it.
+    """
     stream = io.BytesIO()
     with warnings.catch_warnings():
         # Labels in a script that the font lacks show as boxes in the picture only.
@@ -115,8 +118,8 @@ def figure(display: Any, caption: str) -> str:
     data = base64.b64encode(stream.getvalue()).decode()
     text = html.escape(caption)
     display.close()
-    # A narrow screen scrolls along a long row of panels instead of shrinking it.
-    kind = ' class="long-row" tabindex="0"' if width > _LONG_ROW * height else ""
+    is_scrolled = has_small_text or width > _LONG_ROW * height
+    kind = ' class="long-row" tabindex="0"' if is_scrolled else ""
     image = f'<img alt="{text}" src="data:image/png;base64,{data}">'
     return f"<figure{kind}>{image}<figcaption>{text}</figcaption></figure>"
 

@@ -9,7 +9,7 @@ from scipy.special import logit
 
 import falsezero as fz
 from falsezero.models.average import average
-from falsezero.models.average.stacking import hide_ones, learn
+from falsezero.models.average.stacking import deal_ones, hide_entries, learn, pick_ones_by_row
 
 FLOOR = 1e-4
 
@@ -97,9 +97,12 @@ def test_trials_hide_ones_and_ask_the_members(model, table):
     values = sparse.csr_array(table)
     assert [draw.scheme for draw in model.draws_] == ["cells", "cells", "rows"]
     seeds = average.spawn_seeds(0, 4)
-    for draw, seed in zip(model.draws_, seeds, strict=False):
-        rng = np.random.default_rng(seed)
-        spoilt = hide_ones(values, draw.scheme, 0.2, rng)[0].toarray()
+    hidden = [
+        *deal_ones(values, 0.2, 2, np.random.default_rng(seeds[0])),
+        pick_ones_by_row(values, 0.2, np.random.default_rng(seeds[2])),
+    ]
+    for draw, lost, seed in zip(model.draws_, hidden, seeds, strict=False):
+        spoilt = hide_entries(values, lost).toarray()
         zeros = np.argwhere(spoilt == 0)
         np.testing.assert_array_equal(np.column_stack([draw.rows, draw.columns]), zeros)
         np.testing.assert_array_equal(draw.hidden, table[tuple(zeros.T)] == 1)
@@ -128,11 +131,34 @@ def test_trials_ask_for_no_weights_that_a_fit_has_found(table, monkeypatch):
     assert np.isfinite(model.log_odds(sparse.csr_array(table), np.arange(3))).all()
 
 
-def test_fewer_trials_where_there_are_many_ones():
+def holding(ones, n_rows=100, n_columns=200):
+    data = np.r_[np.ones(ones), np.full(7, np.nan)]
+    return SimpleNamespace(data=data, nnz=ones + 7, shape=(n_rows, n_columns))
+
+
+def test_trials_hide_enough_ones_or_each_once():
     model = fz.StackedAverage()
-    found = {n: model._trials(SimpleNamespace(nnz=n)) for n in (1999, 2000, 19_999, 20_000)}
-    assert found == {1999: 3, 2000: 2, 19_999: 2, 20_000: 1}
-    assert fz.StackedAverage(n_trials=4)._trials(SimpleNamespace(nnz=10)) == 4
+    found = {n: model._trials(holding(n)) for n in (0, 2222, 2223, 10_000, 19_999, 20_000)}
+    assert found == {0: 10, 2222: 10, 2223: 9, 10_000: 2, 19_999: 2, 20_000: 1}
+    assert fz.StackedAverage(share=0.25)._trials(holding(100)) == 4
+    assert fz.StackedAverage(share=0.9)._trials(holding(100)) == 1
+    assert fz.StackedAverage(n_trials=4)._trials(holding(10)) == 4
+
+
+def test_large_tables_have_few_trials():
+    model = fz.StackedAverage()
+    found = {n: model._trials(holding(100, n, 100)) for n in (200, 400, 500, 666, 10**6)}
+    assert found == {200: 10, 400: 5, 500: 4, 666: 3, 10**6: 3}
+
+
+def test_trials_share_the_zeros_that_they_are_learnt_from():
+    model = fz.StackedAverage()
+    assert [model._zeros(holding(n)) for n in (20_000, 19_999, 5000, 100)] == [
+        50_000,
+        50_000,
+        25_000,
+        10_000,
+    ]
 
 
 @pytest.mark.parametrize(("counts", "is_learnt"), [((4, 5), False), ((5, 5), True)])
@@ -165,8 +191,7 @@ def test_zeros_are_sampled_in_large_tables(monkeypatch):
 
     def sample(cells, zeros, seed=3):
         monkeypatch.setattr(average, "_TRIAL_CELLS", cells)
-        monkeypatch.setattr(average, "_TRIAL_ZEROS", zeros)
-        return average._sample_zeros(*values, np.random.default_rng(seed))
+        return average._sample_zeros(*values, zeros, np.random.default_rng(seed))
 
     n_zeros, n_hidden = (table == 0).sum(), (table != spoilt).sum()
     rows, columns, hidden, weight = sample(5000, n_zeros)
@@ -192,13 +217,15 @@ def test_zeros_are_sampled_in_large_tables(monkeypatch):
 def test_a_wide_table_is_tried_on_all_of_its_few_rows(monkeypatch):
     monkeypatch.setattr(average, "_TRIAL_CELLS", 1)
     zeros = sparse.csr_array(np.zeros((3, 4)))
-    rows, columns, hidden, weight = average._sample_zeros(zeros, zeros, np.random.default_rng(0))
+    rows, columns, hidden, weight = average._sample_zeros(
+        zeros, zeros, 100, np.random.default_rng(0)
+    )
     np.testing.assert_array_equal(rows, np.repeat(np.arange(3), 4))
     np.testing.assert_array_equal(columns, np.tile(np.arange(4), 3))
     assert not hidden.any()
     assert (weight == 1).all()
     single = sparse.csr_array(np.array([[1.0, 1.0], [0.0, 1.0]]))
-    found = average._sample_zeros(single, single, np.random.default_rng(0))
+    found = average._sample_zeros(single, single, 100, np.random.default_rng(0))
     assert [part.tolist() for part in found] == [[1], [0], [False], [1.0]]
 
 

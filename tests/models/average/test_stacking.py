@@ -11,9 +11,11 @@ from falsezero.models.average.stacking import (
     Stack,
     clipped_logit,
     cross_fit,
+    deal_ones,
     fit_logistic,
-    hide_ones,
+    hide_entries,
     learn,
+    pick_ones_by_row,
 )
 
 
@@ -77,19 +79,43 @@ def test_log_odds_stop_at_a_floor():
     )
 
 
-def test_only_ones_are_hidden_at_their_share():
+def ones_and_gaps():
     rng = np.random.default_rng(0)
     values = sparse.csr_array((rng.random((300, 200)) < 0.5).astype(float))
     values.data[::7] = np.nan
-    ones = (values.data == 1).sum()
-    for scheme in ("cells", "rows"):
-        spoilt, hidden = hide_ones(values, scheme, 0.2, np.random.default_rng(1))
-        assert (values.data[hidden] == 1).all()
-        assert hidden.sum() / ones == pytest.approx(0.2, abs=0.02)
-        assert (spoilt.data == 1).sum() == ones - hidden.sum()
-        assert np.isnan(spoilt.data).sum() == np.isnan(values.data).sum()
-        by_row = np.add.reduceat(hidden, values.indptr[:-1]) / np.diff(values.indptr)
-        assert bool(by_row.max() < 0.36) is (scheme == "cells")
+    return values
+
+
+def test_ones_are_dealt_out_like_folds():
+    values = ones_and_gaps()
+    is_one = values.data == 1
+    dealt = np.array(deal_ones(values, 0.1, 10, np.random.default_rng(1)))
+    np.testing.assert_array_equal(dealt.sum(axis=0), is_one)
+    np.testing.assert_allclose(dealt.sum(axis=1) / is_one.sum(), 0.1, atol=0.01)
+    few = np.array(deal_ones(values, 0.3, 4, np.random.default_rng(1)))
+    np.testing.assert_allclose(few.sum(axis=1) / is_one.sum(), 0.3, atol=0.02)
+    assert few[:3].sum(axis=0).max() == 1
+    assert few.sum(axis=0)[is_one].min() == 1
+
+
+def test_some_rows_lose_more_ones():
+    values = ones_and_gaps()
+    hidden = pick_ones_by_row(values, 0.2, np.random.default_rng(1))
+    assert (values.data[hidden] == 1).all()
+    assert hidden.sum() / (values.data == 1).sum() == pytest.approx(0.2, abs=0.02)
+    by_row = np.add.reduceat(hidden, values.indptr[:-1]) / np.diff(values.indptr)
+    even = deal_ones(values, 0.2, 1, np.random.default_rng(1))[0]
+    assert np.std(by_row) > 2 * np.std(
+        np.add.reduceat(even, values.indptr[:-1]) / np.diff(values.indptr)
+    )
+
+
+def test_hidden_entries_become_zeros():
+    values = ones_and_gaps()
+    hidden = deal_ones(values, 0.2, 1, np.random.default_rng(1))[0]
+    spoilt = hide_entries(values, hidden)
+    assert (spoilt.data == 1).sum() == (values.data == 1).sum() - hidden.sum()
+    assert np.isnan(spoilt.data).sum() == np.isnan(values.data).sum()
 
 
 def trial(scheme, share=0.1, seed=0, n=6000):
@@ -118,6 +144,13 @@ def test_finds_hidden_by_row_are_for_judging_only():
     alone, both = learn([even], 1.0), learn([even, by_row], 1.0)
     assert both.intercept == alone.intercept
     np.testing.assert_array_equal(both.weights, alone.weights)
+
+
+def test_a_trial_told_twice_teaches_no_more():
+    """The ridge counts once for each trial."""
+    once, twice = learn([trial("cells")], 50.0), learn([trial("cells")] * 2, 50.0)
+    np.testing.assert_allclose(twice.weights, once.weights, rtol=1e-5)
+    assert twice.intercept == pytest.approx(once.intercept, abs=1e-5)
 
 
 def test_the_ridge_does_not_lower_the_slope():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from math import ceil
 from numbers import Integral, Real
 from typing import Any
 
@@ -29,8 +30,10 @@ from falsezero.models.average.stacking import (
     Stack,
     clipped_logit,
     column_rates,
-    hide_ones,
+    deal_ones,
+    hide_entries,
     learn,
+    pick_ones_by_row,
 )
 
 __all__ = ["StackedAverage"]
@@ -41,8 +44,14 @@ POPULARITY = "popularity"
 _TRIAL_CELLS = 2_000_000
 """Cells of the rows that a trial looks at; a larger table is tried on some of its rows."""
 
-_TRIAL_ZEROS = 50_000
-"""Zeros a trial is learnt from, besides the hidden ones."""
+_TRIAL_ZEROS, _ALL_ZEROS = 50_000, 100_000
+"""Zeros that one trial, and all together, are learnt from, besides the hidden ones."""
+
+_ENOUGH_HIDDEN = 2000
+"""Hidden finds, in all trials together, from which weights are learnt well."""
+
+_VISITED_CELLS, _FEW_TRIALS = 200_000, 3
+"""Cells that more than a few trials may visit together."""
 
 _FEWEST_HIDDEN = 10
 """Hidden finds below which weights are not learnt but equal."""
@@ -78,10 +87,11 @@ class StackedAverage(Estimator):
         Share of the ones hidden in a trial.
     n_trials : int or None, default=None
         Trials with ones hidden evenly, from which the weights are learnt; one more, with ones
-        hidden unevenly by row, is for judging only. By default 1 for tables of 20,000 ones or more,
-        2 for 2,000 or more, 3 for smaller ones.
+        hidden unevenly by row, is for judging only. The ones are dealt out to the trials like
+        folds. By default as many as hide 2,000 ones in all or every one once, if the table is small
+        enough for that; 3 at most for tables of 60,000 cells or more.
     ridge : float, default=10.0
-        Penalty on the weights of the standardised log odds.
+        Penalty on the weights of the standardised log odds, for each trial.
     binarize : float or None, default=None
         Values above this number become ones; by default the table must be 0/1.
     random_state : int, Generator, RandomState or None
@@ -151,14 +161,9 @@ class StackedAverage(Estimator):
         """
         values = self._checked(X, reset=True)
         members = self._members(values)
-        # Weights are learnt from ones hidden evenly; a trial by row shows how they do there.
-        schemes = ["cells"] * self._trials(values) + ["rows"]
-        seeds = spawn_seeds(self.random_state, len(schemes) + 1)
-        with stages(type(self).__name__, self.verbose, (len(seeds)) * len(members)) as tell:
-            self.draws_ = [
-                self._draw(values, members, scheme, seed, tell)
-                for scheme, seed in zip(schemes, seeds, strict=False)
-            ]
+        seeds = spawn_seeds(self.random_state, self._trials(values) + 2)
+        with stages(type(self).__name__, self.verbose, len(seeds) * len(members)) as tell:
+            self.draws_ = list(self._draws(values, members, seeds, tell))
             self.members_ = fit_members(members, values, seeds[-1], tell)
         self.rates_ = column_rates(values)
         self.feature_names_ = [*(member.name for member in members), POPULARITY]
@@ -203,7 +208,7 @@ class StackedAverage(Estimator):
         return CellOdds(self.members_, self.rates_, self.intercept_, self.weights_, 1 - self.share)
 
     def _features(self, values: Any, rows: np.ndarray, known: bool) -> Iterator[np.ndarray]:
-        """What each member says of the rows, at the level of the trials."""
+        """The log odds that each member gives the rows, at the level of the trials."""
         kept = 1 - self.share
         for member in self.members_:
             yield clipped_logit(kept * expected_rows(member, values, rows, known))
@@ -227,16 +232,31 @@ class StackedAverage(Estimator):
     def _trials(self, values: sparse.csr_array) -> int:
         if self.n_trials is not None:
             return self.n_trials
-        n_stored = int(values.nnz)
-        return 1 + (n_stored < 20_000) + (n_stored < 2_000)
+        n_ones = max(1, int((values.data == 1).sum()))
+        enough = ceil(_ENOUGH_HIDDEN / (self.share * n_ones))
+        affordable = max(_FEW_TRIALS, _VISITED_CELLS // (values.shape[0] * values.shape[1]))
+        return int(min(enough, affordable, max(1, round(1 / self.share))))
 
-    def _draw(self, values: Any, members: list[Member], scheme: str, seed: Any, tell: Any) -> Draw:
-        """Hide ones, fit the members to the rest, and ask them about zeros."""
+    def _draws(self, values: Any, members: list[Member], seeds: Any, tell: Any) -> Iterator[Draw]:
+        """Trials with ones hidden evenly, to learn weights from, then one by row, for judging."""
+        even = len(seeds) - 2
         if is_large(values.shape) and CellOdds.can_judge(members):
-            return draw_large(values, members, scheme, self.share, seed, tell)
-        rng = np.random.default_rng(seed)
-        spoilt, was_hidden = hide_ones(values, scheme, self.share, rng)
-        rows, columns, hidden, weight = _sample_zeros(values, spoilt, rng)
+            for scheme, seed in zip(["cells"] * even + ["rows"], seeds, strict=False):
+                yield draw_large(values, members, scheme, self.share, seed, tell)
+            return
+        rng = np.random.default_rng(seeds[0])
+        dealt = deal_ones(values, self.share, even, rng)
+        for hidden, seed in zip(dealt, seeds, strict=False):
+            yield self._draw(values, members, ("cells", hidden, rng), seed, tell)
+        rng = np.random.default_rng(seeds[-2])
+        hidden = pick_ones_by_row(values, self.share, rng)
+        yield self._draw(values, members, ("rows", hidden, rng), seeds[-2], tell)
+
+    def _draw(self, values: Any, members: list[Member], trial: Any, seed: Any, tell: Any) -> Draw:
+        """Hide ones, fit the members to the rest, and let them judge zeros."""
+        scheme, was_hidden, rng = trial
+        spoilt = hide_entries(values, was_hidden)
+        rows, columns, hidden, weight = _sample_zeros(values, spoilt, self._zeros(values), rng)
         fitted = fit_members(members, spoilt, seed, tell)
         features = np.empty((len(rows), len(members) + 1), dtype=np.float32)
         for some, at in _row_blocks(rows, values.shape[1]):
@@ -248,6 +268,10 @@ class StackedAverage(Estimator):
         ones = max(1, int((values.data == 1).sum()))
         share = max(was_hidden.sum(), 0.5) / ones
         return Draw(scheme, float(share), rows, columns, hidden, weight, features)
+
+    def _zeros(self, values: sparse.csr_array) -> int:
+        """How many zeros a trial is learnt from."""
+        return min(_TRIAL_ZEROS, _ALL_ZEROS // self._trials(values))
 
     def _stack(self) -> Stack:
         """Learnt weights, or equal ones where too little could be hidden."""
@@ -278,9 +302,9 @@ class StackedAverage(Estimator):
 
 
 def _sample_zeros(
-    values: Any, spoilt: Any, rng: np.random.Generator
+    values: Any, spoilt: Any, most: int, rng: np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Zeros of the spoilt table: all that were hidden, and a sample of the others, by row."""
+    """Zeros of the spoilt table, by row: all that were hidden, and at most so many others."""
     n_rows, n_columns = values.shape
     tried = np.arange(n_rows)
     if n_rows * n_columns > _TRIAL_CELLS:
@@ -290,8 +314,8 @@ def _sample_zeros(
     hidden_row, hidden_column = np.nonzero((was == 1) & (now == 0))
     zero_row, zero_column = np.nonzero(was == 0)
     kept = np.arange(len(zero_row))
-    if len(kept) > _TRIAL_ZEROS:
-        kept = rng.choice(len(kept), _TRIAL_ZEROS, replace=False)
+    if len(kept) > most:
+        kept = rng.choice(len(kept), most, replace=False)
     each = len(zero_row) / max(1, len(kept))
     rows = np.r_[tried[hidden_row], tried[zero_row[kept]]]
     columns = np.r_[hidden_column, zero_column[kept]]

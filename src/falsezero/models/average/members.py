@@ -1,4 +1,4 @@
-"""Which models an average is made of, and how each says what it expects of the rows it knows."""
+"""Which models an average is made of, and the probabilities that they give."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _WIDEST = 4000
 
 
 class Member(NamedTuple):
-    """One voice in the average: estimators whose probabilities are averaged, and their name."""
+    """One member of the average: a name, and estimators whose probabilities are averaged."""
 
     name: str
     estimators: Sequence[Any]
@@ -60,7 +60,7 @@ def default_members(shape: tuple[int, int]) -> list[Member]:
     members = [
         *_few_and_many("AspectBernoulli", _aspects, (2, 4, 8, 16, 32), 8, smaller, starts),
         *_few_and_many("BernoulliMixture", _mixture, (4, 8, 16, 32, 64), 16, n_rows // 4, starts),
-        *_few_and_many("LogisticPCA", _logistic, logistic, 12, smaller),
+        *_few_and_many("LogisticPCA", _logistic, _restarted(logistic, starts), 12, smaller),
     ]
     if logistic:
         weak = [LogisticPCA(k, ridge=1.0, tol=1e-4, max_iter=100) for k in logistic if k <= 12]
@@ -84,10 +84,15 @@ def _dense_sizes(cells: int, smaller: int) -> tuple[list[int], list[int]]:
     return logistic, [k for k in (16, 32) if k < smaller]
 
 
+def _restarted(sizes: list[int], starts: int) -> list[int]:
+    """Few components so many times: with many, the ridge leaves about one optimum."""
+    return [k for k in sizes for _ in range(starts if k < 12 else 1)]
+
+
 def _few_and_many(
     family: str, make: Any, sizes: Iterable[int], many: int, limit: int, starts: int = 1
 ) -> list[Member]:
-    """Two voices of a family, each with so many random starts a number of components."""
+    """Two members of a family; each number of components gets so many random starts."""
     possible = [k for k in sizes if k < limit]
     few, rest = [k for k in possible if k < many], [k for k in possible if k >= many]
     named = [(f"{family}, few components", few), (f"{family}, many components", rest)]

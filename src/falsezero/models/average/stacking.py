@@ -3,7 +3,7 @@
 Hide a share h of the ones of a table and fit models to what is left. A cell that would hold a one
 with probability p is then, given that it shows a zero, a hidden find with odds h p / (1 - p). So
 the log odds of "hidden" among the zeros are log h + logit p, and a logistic regression of "hidden"
-on what the models say gives, without log h, a calibrated logit p for a cell like this one.
+on the models' log odds gives, without log h, a calibrated logit p for a cell like this one.
 """
 
 from __future__ import annotations
@@ -22,9 +22,12 @@ __all__ = [
     "clipped_logit",
     "column_rates",
     "cross_fit",
+    "deal_ones",
     "fit_logistic",
+    "hide_entries",
     "hide_ones",
     "learn",
+    "pick_ones_by_row",
 ]
 
 FLOOR = 1e-4
@@ -33,7 +36,7 @@ _LEVEL_RIDGE = 1e-3
 
 
 class Draw(NamedTuple):
-    """One trial: ones hidden in a table, and what every member said of a sample of its zeros."""
+    """One trial: ones hidden in a table, and the members' log odds for a sample of its zeros."""
 
     scheme: str
     share: float
@@ -61,22 +64,48 @@ class Stack(NamedTuple):
         return self.intercept + features @ self.weights
 
 
+def deal_ones(
+    values: sparse.csr_array, share: float, n_trials: int, rng: np.random.Generator
+) -> list[np.ndarray]:
+    """Which stored entries each trial hides: a share of the ones, dealt out like folds.
+
+    As long as there are ones left, no one is hidden twice: with a share of 1/10, ten trials hide
+    every one exactly once.
+    """
+    place = rng.random(values.nnz)
+    starts = share * np.arange(n_trials)
+    return [((place - start) % 1 < share) & (values.data == 1) for start in starts]
+
+
+def pick_ones_by_row(
+    values: sparse.csr_array, share: float, rng: np.random.Generator
+) -> np.ndarray:
+    """Stored entries to hide if each row loses ones at a rate from Uniform[0, 2 share]."""
+    n_rows = values.shape[0]
+    rates = np.repeat(rng.uniform(0, 2 * share, n_rows), np.diff(values.indptr))
+    return np.asarray((rng.random(values.nnz) < rates) & (values.data == 1))
+
+
 def hide_ones(
     values: sparse.csr_array, scheme: str, share: float, rng: np.random.Generator
 ) -> tuple[sparse.csr_array, np.ndarray]:
-    """Turn a share of the ones into zeros: each alike ("cells"), or more in some rows ("rows").
+    """Hide a share of the ones once, each alike ("cells") or more in some rows ("rows").
 
-    Returns the spoilt table, and which stored entries were hidden. Under "rows" every row draws its
-    rate from Uniform[0, 2 share].
+    Returns the spoilt table, and which stored entries were hidden.
     """
-    n_rows = values.shape[0]
-    row_of = np.repeat(np.arange(n_rows), np.diff(values.indptr))
-    rates = np.full(n_rows, share) if scheme == "cells" else rng.uniform(0, 2 * share, n_rows)
-    hidden = (rng.random(values.nnz) < rates[row_of]) & (values.data == 1)
+    if scheme == "cells":
+        (hidden,) = deal_ones(values, share, 1, rng)
+    else:
+        hidden = pick_ones_by_row(values, share, rng)
+    return hide_entries(values, hidden), hidden
+
+
+def hide_entries(values: sparse.csr_array, hidden: np.ndarray) -> sparse.csr_array:
+    """A copy of the table with some of its stored entries turned into zeros."""
     spoilt = values.copy()
     spoilt.data[hidden] = 0
     spoilt.eliminate_zeros()
-    return spoilt, hidden
+    return spoilt
 
 
 def clipped_logit(p: np.ndarray) -> np.ndarray:
@@ -126,14 +155,16 @@ def learn(
     """Weights of the members from the zeros of the trials (of the masked `rows` only).
 
     Only ones hidden one by one have odds of "hidden" that are known exactly, so trials by row are
-    left aside; weights learnt from them too put losses by row in no better order.
+    left aside; weights learnt from them too put losses by row in no better order. The ridge counts
+    once for each trial: trials look at the same zeros, so ten of them do not make the members ten
+    times easier to tell apart.
     """
     used = [draw for draw in draws if draw.scheme == "cells"] or draws
     x, y, w = _joined(used, rows, which)
     if not y.any():
         used = draws
         x, y, w = _joined(used, rows, which)
-    intercept, weights = fit_logistic(x, y, w, ridge)
+    intercept, weights = fit_logistic(x, y, w, len(used) * ridge)
     # The ridge draws the weights together and, as it should not, all of them to zero.
     level, slope = fit_logistic((intercept + x @ weights)[:, None], y, w, _LEVEL_RIDGE)
     return Stack(level + slope[0] * intercept - _log_share(used), slope[0] * weights)
