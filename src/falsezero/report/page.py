@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.base import clone
 
 from falsezero.analysis.selection import numbers_of, size_warning
-from falsezero.audit import audit
+from falsezero.audit.run import audit
 from falsezero.data.groups import RowGroups, row_groups
 from falsezero.data.output import check_target, write_text
 from falsezero.data.read import as_table
