@@ -113,7 +113,7 @@ def test_impute_in_the_shell(tmp_path: Path, capsys: pytest.CaptureFixture[str])
 def test_a_notebook_shows_pages_and_tables(model: fz.AspectBernoulli) -> None:
     page = fz.explore(model, TABLE)
     assert page._repr_html_().startswith('<iframe srcdoc="&lt;!DOCTYPE html&gt;')
-    assert "notebook shows it" in repr(page)
+    assert "for display in a notebook" in repr(page)
     clean = fz.denoise(model, TABLE)
     assert clean.summary in clean._repr_html_()
     assert "<table>" in fz.find_phantoms(model)._repr_html_()
