@@ -51,7 +51,7 @@ def test_a_criterion_in_one_file_chooses(table, brier):
     assert fz.compare(models, table, "brier", random_state=0).best == "two"
     choice = fz.select(fz.BernoulliMixture(n_init=3), table, [1, 2], "brier", random_state=0)
     assert choice.best == 2
-    assert "has the lowest brier there" in repr(choice)
+    assert "(lowest brier)" in repr(choice)
     assert choice.plot().ax_.get_ylabel() == "mean squared error\n(lower is better)"
 
 

@@ -166,7 +166,7 @@ def keep_of_rows(keep: np.ndarray, rows: Any) -> np.ndarray:
     return keep if keep.ndim == 1 else keep[rows]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Denoised:
     """A table without its noise components: `probability` of a one per cell, and `binary`.
 
@@ -236,6 +236,13 @@ class Denoised:
         """What `binary` changed, in one sentence."""
         changed = [f"{number:,} {what}" for what, number in self.changes.items() if number]
         return f"Changed: {', '.join(changed)}." if changed else "Changed nothing."
+
+    def __repr__(self) -> str:
+        removed = np.flatnonzero(self.keep.reshape(-1, self.keep.shape[-1]).min(axis=0) == 0)
+        noun = "component" if len(removed) == 1 else "components"
+        without = f" without {noun} {', '.join(map(str, removed))}" if len(removed) else ""
+        size = f"{len(self.rows)} rows × {len(self.columns)} columns"
+        return f"Denoised: {size}{without}; see .binary, .probability and .summary"
 
     def _repr_html_(self) -> str:
         return f"<p>{self.summary}</p>{self.binary._repr_html_()}"

@@ -61,8 +61,8 @@ class Selection:
     def __repr__(self) -> str:
         better = "lowest" if CRITERIA[self.criterion].sign < 0 else "highest"
         noun = "component" if self.best == 1 else "components"
-        head = f"{self.best} {noun}: {type(self.model).__name__} has the {better}"
-        return f"{head} {self.criterion} there\n{self.meaning}\n{self.table!r}"
+        head = f"Best: {self.best} {noun} of {type(self.model).__name__}"
+        return f"{head} ({better} {self.criterion})\n{self.meaning}\n{self.table!r}"
 
 
 def select(

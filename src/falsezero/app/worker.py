@@ -149,14 +149,18 @@ def _write_tables(found: Any, out: Path) -> list[dict[str, Any]]:
     from falsezero.data.plain_text import separated
     from falsezero.io.tables import table_lines
 
-    files = [("zeros.csv", f"The {len(found.zeros):,} surprising zeros", found.zeros.to_csv())]
+    title = (
+        f"The {len(found.zeros):,} surprising zeros" if found.zeros else "An empty list of zeros"
+    )
+    files = [("zeros.csv", title, found.zeros.to_csv())]
     if found.ones:
         title = f"The {len(found.ones):,} surprising ones"
         files.append(("ones.csv", title, found.ones.to_csv()))
     if found.table.shape[0] * found.table.shape[1] <= _MOST_CELLS:
-        filled, expected = _filled(found), found.expected.to_table()
-        words = "Your table with the surprising zeros as ones"
-        files.append(("filled.csv", words, separated(table_lines(filled))))
+        expected = found.expected.to_table()
+        if found.zeros:
+            words = "Your table with the surprising zeros as ones"
+            files.append(("filled.csv", words, separated(table_lines(_filled(found)))))
         words = "How often a one is expected, cell by cell"
         files.append(("expected.csv", words, separated(table_lines(expected))))
     for name, _, text in files:

@@ -37,8 +37,8 @@ _TESTED_CELLS = 500_000
 """Cells up to which a table is tested for row-wise losses."""
 
 _UNIDENTIFIED = (
-    "One look a cell tells the order of the zeros, not how many are false: for that, state a loss "
-    "rate (loss=), detection rates (detection=), or calibrate with revisits (fz.calibrate)."
+    "One look per cell gives the order of the zeros, not how many are false: for that, state a "
+    "loss rate (loss=), detection rates (detection=), or calibrate with revisits (fz.calibrate)."
 )
 
 
@@ -284,7 +284,7 @@ class Audit:
         lines = list(self.trial.sentences) if self.trial is not None else [self.why_untested]
         zeros = self.table.shape[0] * self.table.shape[1] - self.table.n_ones - self.table.n_missing
         if not self.is_informative:
-            lines.append(f"So none of the {zeros:,} zeros is named surprising.")
+            lines.append(f"None of the {zeros:,} zeros is called surprising.")
         else:
             lines.append(_how_many(self._survey.n_surprising, zeros))
         return [*lines, *self._level]
