@@ -242,3 +242,9 @@ def test_an_unknown_observer_or_variable():
         model.present(fz.Looks(small()))
     with pytest.raises(DataError, match=r"detection= needs one rate in \(0, 1\]"):
         fz.RepeatedLooks(2, detection=[0.5, 0.5]).fit(small())
+
+
+def test_numbered_rows_need_not_begin_at_zero():
+    looks = fz.datasets.make_looks(20, 5, 2, 2, random_state=0).looks.select(rows=range(5, 20))
+    model = fz.RepeatedLooks(2, random_state=0, tol=1e-3).fit(looks)
+    assert model.present(looks).rows.tolist() == list(range(5, 20))

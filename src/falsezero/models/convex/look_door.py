@@ -71,7 +71,7 @@ class LookDoor:
                 width = np.zeros((1, looks.shape[2]))
                 check_n_features(self, width, reset=reset)
             else:
-                check_table(self, named.select(rows=[0]), kind="count", reset=reset)
+                check_table(self, named.select(rows=slice(0, 1)), kind="count", reset=reset)
             return looks, np.dtype(float)
         values: Any = check_table(self, X, binarize=self.binarize, reset=reset)
         if sparse.issparse(values):

@@ -332,10 +332,16 @@ def _some_rows(looks: Looks, most: int, rng: np.random.Generator) -> Looks:
 
 def _mean_answers(models: list[RepeatedLooks], looks: Looks) -> Answers:
     """Means of the models' probabilities, and the draws of all of them."""
-    parts = [model._answers(looks) for model in models]
-    means = [np.mean([part[i] for part in parts], axis=0) for i in range(3)]
-    draws = [np.concatenate([part[i] for part in parts]) for i in (3, 4)]
-    return Answers(*means, *draws)
+    means = np.zeros((3, looks.shape[0], looks.shape[2]))
+    draws: tuple[list[Any], list[Any]] = [], []
+    for model in models:
+        found = model._answers(looks)
+        for total, part in zip(means, found[:3], strict=True):
+            total += part
+        for kept, part in zip(draws, found[3:], strict=True):
+            kept.append(part)
+    means /= len(models)
+    return Answers(*means, *(np.concatenate(kept) for kept in draws))
 
 
 def _learn_level(present: np.ndarray, rate: np.ndarray, hit: np.ndarray) -> np.ndarray:
