@@ -3,8 +3,8 @@
 The number of components is not chosen but averaged over: held-out looks are predicted better by the
 average than by the best of its members. Where something is known of the rows, all members use it.
 
-Looks of moderate number (`MOST_DRAWN`) are averaged over posterior draws, which learn how much
-detection differs between the cells of a column, and every other member lets rows differ, too.
+Up to `MOST_DRAWN` looks are averaged over posterior draws, which learn how much detection differs
+between the cells of a column; every other member lets rows differ as well.
 
 More looks are fitted by variational Bayes. The spread of detection is then learnt by draws from
 some of the rows, the evidence decides whether rows differ, and, because factorised posteriors are
