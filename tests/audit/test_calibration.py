@@ -84,6 +84,20 @@ def test_reliability_is_a_picture_in_numbers(calibrated):
     assert "were looked at again" in audit.summary
 
 
+def test_reliability_is_drawn_with_the_diagonal(calibrated):
+    audit, _ = calibrated
+    display = fz.plot.ReliabilityDisplay.from_audit(audit)
+    table = audit.calibration.reliability
+    np.testing.assert_array_equal(display.ax_.lines[0].get_xydata(), [[0, 0], [1, 1]])
+    points = np.column_stack([table["predicted"], table["observed"]])
+    np.testing.assert_allclose(display.ax_.lines[1].get_xydata(), points)
+    assert points.max() < display.ax_.get_xlim()[1] <= 1
+    display.close()
+    content, first, _ = two_visits()
+    with pytest.raises(DataError, match="not calibrated"):
+        fz.plot.ReliabilityDisplay.from_audit(fz.audit(first, probabilities=content))
+
+
 def test_revisits_with_other_labels_are_refused():
     content, first, second = two_visits()
     audit = fz.audit(first, probabilities=0.5 * content)

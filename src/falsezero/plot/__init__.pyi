@@ -15,6 +15,7 @@ from falsezero.plot.matrices import MatricesDisplay as MatricesDisplay
 from falsezero.plot.model_choice import ModelChoiceDisplay as ModelChoiceDisplay
 from falsezero.plot.ordered_table import OrderedTableDisplay as OrderedTableDisplay
 from falsezero.plot.phantom_weight import PhantomWeightDisplay as PhantomWeightDisplay
+from falsezero.plot.reliability import ReliabilityDisplay as ReliabilityDisplay
 from falsezero.plot.roc import RocDisplay as RocDisplay
 from falsezero.plot.ternary import TernaryDisplay as TernaryDisplay
 from falsezero.plot.trial import TrialDisplay as TrialDisplay
