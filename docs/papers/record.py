@@ -20,7 +20,7 @@ PICTURES = {
     "binary-ica-figure-19": "Figure 19 on the simulated chat",
     "binary-matrix-factorization-figure-2": "Figure 2 D",
     "binary-matrix-factorization-figure-5": "Figure 5: table",
-    "discrete-pca-documents": "newsgroups, K = 100",
+    "discrete-pca-documents": "newsgroups, K = 20.",
     "discrete-pca-evidence": "vidence over K, Reuters",
     "noisy-or-figure-6": "Figure 6",
     "noisy-or-figure-14": "components matched, 10 components",
