@@ -38,6 +38,8 @@ def test_answers_are_means_over_draws(monkeypatch):
             hit[i, block.rows],
             alarm[i, block.rows],
         ),
+        _content=lambda part, i: i,
+        _recorded=lambda i: np.full((2, 3), i),
     )
     followed = [(i, [None, None]) for i in range(5)]
     monkeypatch.setattr(look_draws, "_followed", lambda *_: iter(followed))
@@ -45,11 +47,13 @@ def test_answers_are_means_over_draws(monkeypatch):
     np.testing.assert_allclose(found.present, present.mean(axis=0))
     again = present * hit + (1 - present) * alarm
     np.testing.assert_allclose(found.again, again.mean(axis=0))
+    np.testing.assert_allclose(found.expected, np.full((4, 3), 2.0))
     np.testing.assert_array_equal(found.by_columns, present.sum(axis=1))
     np.testing.assert_array_equal(found.by_rows, present.sum(axis=2))
 
 
-def test_a_chain_warms_up_as_long_as_it_draws(monkeypatch):
+@pytest.mark.parametrize("least", [5, 20])
+def test_a_chain_warms_up_as_long_as_it_draws(least, monkeypatch):
     looks = dressed()
     model = fz.RepeatedLooks(
         2, inference="gibbs", n_draws=3, random_state=0, tol=1e-2, alpha0=0.6, beta0=0.9, gamma0=0.8
@@ -65,9 +69,11 @@ def test_a_chain_warms_up_as_long_as_it_draws(monkeypatch):
         return run(*arguments, **options)
 
     monkeypatch.setattr(look_draws, "sample", sample)
+    monkeypatch.setattr(look_draws, "_LEAST_WARMUP", least)
     drawn = look_draws.sampled(model, blocks, start, np.random.SeedSequence(0))
     thin = look_draws._THIN
-    assert (asked["warmup"], asked["draws"], asked["thin"]) == (3 * thin, 3, thin)
+    warmup = max(least, 3 * thin)
+    assert (asked["warmup"], asked["draws"], asked["thin"]) == (warmup, 3, thin)
     assert len(drawn) == 3
     second = drawn.at(1)
     np.testing.assert_array_equal(second.shapes, drawn.shapes[1])

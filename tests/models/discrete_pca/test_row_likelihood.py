@@ -256,16 +256,27 @@ def test_annealing_adds_up_the_gains_of_every_temper(monkeypatch):
         seen.append(arguments[6].copy())
 
     monkeypatch.setattr(evidence, "sweep_rows_collapsed", still)
-    found = evidence._anneal(steps, blocks, np.random.default_rng(0), 8)
-    np.testing.assert_allclose(tempers, (np.arange(1, 9) / 8) ** 2)
-    np.testing.assert_allclose(seen[0].sum(axis=1), COUNTS.sum(axis=0))
-    assert found == pytest.approx(reference.log_theta(tiny("dirichlet in groups"), seen[0]))
+    rising = (np.arange(9) / 8) ** 2
+    ways = {
+        "annealed": rising[1:],
+        # To the posterior without being weighed, some sweeps there, and back.
+        "reverse": np.concatenate([rising[1:], np.ones(50), rising[-2::-1]]),
+    }
+    for method, way in ways.items():
+        tempers.clear()
+        seen.clear()
+        led = evidence._tempers(8, method)
+        found = evidence._anneal(steps, blocks, np.random.default_rng(0), *led)
+        np.testing.assert_allclose(tempers, way)
+        np.testing.assert_allclose(seen[0].sum(axis=1), COUNTS.sum(axis=0))
+        assert found == pytest.approx(reference.log_theta(tiny("dirichlet in groups"), seen[0]))
+    assert (evidence._tempers(200, "reverse")[0] == 1).sum() == 101
 
 
 def test_evidence_is_the_mean_over_chains(monkeypatch):
     logs, counts = iter([-20.0, -21.0, -19.5]), np.tile(COUNTS, (3, 1))
 
-    def anneal(steps, blocks, rng, n_steps):
+    def anneal(steps, blocks, rng, *way):
         assert len(blocks) == 1
         return next(logs)
 
