@@ -106,6 +106,13 @@ def simple():
     return fz.StackedAverage([("ease", fz.EASE()), ("beals", fz.Beals())], random_state=0)
 
 
+def test_a_single_model_is_not_compared_with_itself():
+    table, _ = blocks_table(60, 12)
+    audit = fz.audit(table, probabilities=fz.Beals(), random_state=0, verbose=0)
+    assert audit.trial.beats_popularity
+    assert "alone did as well" not in audit.summary
+
+
 def test_stated_loss_gives_the_formula():
     table, _ = blocks_table(60, 12)
     p = np.clip(np.random.default_rng(0).random(table.shape), 0.01, 0.6)

@@ -85,7 +85,8 @@ class Trial:
         if not self.beats_popularity:
             return [*lines, "On this table no method did better than how common each column is."]
         best = self.best_single
-        if best["behind"] < 1:
+        # With one member, beside the average and popularity, there is nothing to compare.
+        if best["behind"] < 1 and len(set(self.table["method"])) > 3:
             lines.append(
                 f"{best['method']} alone did as well (average precision "
                 f"{best['average_precision']:.2f})."
