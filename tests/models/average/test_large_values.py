@@ -112,7 +112,9 @@ def test_rows_of_like_margins_are_searched_together(has_effects, monkeypatch):
     odds.voices = odds.voices if has_effects else odds.voices[:2]
     order = np.argsort(some_odds().voices[2].margins[0]) if has_effects else np.arange(N)
     expected = [sorted(order[start : start + 2].tolist()) for start in (0, 2, 4)]
-    assert [group.tolist() for group in odds._row_groups(N)] == expected
+    assert [group.tolist() for group in odds._row_groups(N, 9)] == expected
+    assert [len(group) for group in odds._row_groups(N, 1)] == [1] * N
+    assert [len(group) for group in odds._row_groups(N, 0)] == [1] * N, "at least one row"
 
 
 def test_sizes_of_large_tables_and_their_members(monkeypatch):
@@ -122,7 +124,7 @@ def test_sizes_of_large_tables_and_their_members(monkeypatch):
     few, many, margins = large.large_members(table)
     assert [e.n_components for e in few.estimators] == [4, 8]
     assert [e.n_components for e in many.estimators] == [16, 32]
-    rough = {"prior": 1.0, "solver": "sparse", "tol": 1e-4, "max_iter": 30}
+    rough = {"prior": 1.0, "solver": "auto", "tol": 1e-4, "max_iter": 30}
     assert rough.items() <= few.estimators[0].get_params().items()
     assert (margins.estimators[0].max_iter, margins.estimators[0].tol) == (30, 1e-4)
     for cells, n_members in ((16, 3), (15, 2)):
