@@ -143,8 +143,8 @@ def test_a_click_explains_a_cell(open_page, path, model, spoilt) -> None:
     said = page.locator("#fz-why").inner_text()
     assert "recorded 0" in said
     assert "expect a one here with a probability of >99 %, so this zero is surprising" in said
-    assert "What you took out made this zero with a probability of" in said
-    number = int(re.search(r"What speaks for a one\?\s+component (\d+)", said).group(1))
+    assert "The components that you removed made this zero with a probability of" in said
+    number = int(re.search(r"What supports a one\?\s+component (\d+)", said).group(1))
     first = page.locator(".surprises tbody tr").first.inner_text()
     assert first.split("\t")[0].strip() in said
     if (best["row"][0], str(best["column"][0])) == tuple(first.split("\t")[:2]):
@@ -281,7 +281,7 @@ def test_unobserved_cells_and_a_table_without_noise(open_page, tmp_path) -> None
     assert len(zeros) > 0
     assert page.locator(".count").inner_text().startswith(f"{len(zeros)} zeros are surprising")
     page.locator(".surprises tbody button").first.click()
-    assert "What you took out" not in page.locator("#fz-why").inner_text()
+    assert "The components that you removed" not in page.locator("#fz-why").inner_text()
     assert farthest(page, table, fz.denoise(model, table).probability) < GREY_LEVEL
 
 

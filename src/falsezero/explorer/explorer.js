@@ -185,7 +185,7 @@ class Page {
       nothing = fit.keep.every((x) => x === 0)
         ? "Every component is switched off: keep at least one."
         : value
-          ? "No one is surprising: each was expected more than a tenth as often as its column has ones."
+          ? "No ones are surprising: each was expected more than a tenth as often as its column has ones."
           : `No zero is surprising: nowhere is a one expected with a probability of ${percent(least)} or more.`;
     this.count.textContent = count
       ? `${many(count, word)}${this.group ? ` of ${this.group.name}` : ""} ${count === 1 ? "is" : "are"} surprising${count > cells.length ? `; these ${cells.length} most of all:` : ":"}`
@@ -244,14 +244,14 @@ class Page {
     ];
     if (code < 2 && fit.link === "convex") {
       if (fit.isReduced)
-        lines.push(h("p", {}, `What you took out made this ${word} with a probability of ${likely(fit.noise(r, c))}.`));
+        lines.push(h("p", {}, `The components that you removed made this ${word} with a probability of ${likely(fit.noise(r, c))}.`));
       lines.push(
         h("h3", {}, `What made this ${word}?`),
         bars(made),
-        h("h3", {}, `What speaks for a ${code ? "zero" : "one"}?`),
+        h("h3", {}, `What supports a ${code ? "zero" : "one"}?`),
         bars(against),
       );
-    } else lines.push(h("h3", {}, "What speaks for a one?"), bars(code === 1 ? made : against));
+    } else lines.push(h("h3", {}, "What supports a one?"), bars(code === 1 ? made : against));
     this.why.replaceChildren(...lines.flat());
     this.say(r, c);
     if (draw) this.draw();

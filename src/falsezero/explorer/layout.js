@@ -9,8 +9,8 @@ export const likely = (x) => (x > 0.99 ? ">99 %" : percent(x));
 // Rounded to so many decimals, but never to 0 or 1.
 export const decimals = (x, n) => (x > 1 - 0.5 * 10 ** -n ? `0.${"9".repeat(n)}` : x.toFixed(n));
 const KIND = {
-  white: "Makes zeros only, as omissions do",
-  black: "Makes ones only, as false entries do",
+  white: "Makes zeros only, like omissions",
+  black: "Makes ones only, like false entries",
 };
 
 export function h(tag, options = {}, ...children) {
@@ -73,11 +73,11 @@ function why(fit) {
   ];
   if (white.length)
     lines.push(
-      `${does(white, "zeros in every column, as omissions do")}. It is taken out (its slider is at 0 %), and a zero is surprising where the others expect a one.`,
+      `${does(white, "zeros in every column, like omissions")}. With its slider at 0 % it is left out, and a zero is surprising where the other components expect a one.`,
     );
   if (black.length)
     lines.push(
-      `${does(black, "ones in nearly every column, as false entries do")}. Take that out, and nothing expects some of the recorded ones: the surprising ones, in purple.`,
+      `${does(black, "ones in nearly every column, like false entries")}. Without that, no component expects some of the recorded ones: the surprising ones, in purple.`,
     );
   if (!white.length && !black.length)
     lines.push(
@@ -89,7 +89,7 @@ function why(fit) {
 function next(fit, count) {
   if (count)
     return "Choose a line of the list to see its reason. Look again at the most expected ones where you can: a surprising zero deserves a second look, not a correction. The whole list can be downloaded.";
-  return "Set a component that you take for noise to 0 % and see which zeros it was hiding, or try a fit with more components.";
+  return "Set a component that looks like noise to 0 % to see which zeros it was hiding, or try a fit with more components.";
 }
 
 // The answers that change with the sliders.
@@ -101,8 +101,8 @@ export function answer(page, count) {
     : `None: nowhere do the components that you keep expect a one with a probability of ${percent(least)} or more.`;
   page.next.textContent = next(fit, count);
   page.sure.textContent = count
-    ? `${tooMany(count, nOnes)}One look at each cell tells the order of the zeros, not how many of them are false. The components know what occurs together in this table, and nothing else: not what is rare, new, or was never looked for.`
-    : "That no zero is surprising is no proof that every zero is true: omissions that strike all rows and columns alike leave few traces.";
+    ? `${tooMany(count, nOnes)}A single look at each cell can rank the zeros, but not tell how many of them are false. The components know only what occurs together in this table, not what is rare, new, or was never looked for.`
+    : "That no zero is surprising does not prove that every zero is true: omissions that affect all rows and columns alike leave few traces.";
 }
 
 function tooMany(count, nOnes) {
@@ -111,7 +111,7 @@ function tooMany(count, nOnes) {
     count > nOnes
       ? "more zeros are surprising than ones were recorded"
       : `${many(count, "surprising zero")} stand against ${many(nOnes, "recorded one")}`;
-  return `Hardly all of them: ${what}. `;
+  return `Hardly all of them are: ${what}. `;
 }
 
 export function components(page) {
@@ -127,13 +127,13 @@ export function components(page) {
     h(
       "p",
       {},
-      `${fit.image_shape ? "Dark pixels" : "Bars"} say how often a component makes a one${fit.image_shape ? "" : ", for its strongest columns"}. The slider says how far you believe in it: 100 % keeps it, 0 % takes it out as noise.`,
+      `${fit.image_shape ? "Dark pixels" : "Bars"} say how often a component makes a one${fit.image_shape ? "" : ", for its strongest columns"}. The slider says how much you trust it: 100 % keeps it, 0 % removes it as noise.`,
     ),
     h(
       "div",
       { className: "buttons" },
       noisy
-        ? button("Take noise out", "Components that make zeros only, or ones only, to 0 %; all others to 100 %", () => fit.preset)
+        ? button("Remove noise", "Components that make zeros only, or ones only, to 0 %; all others to 100 %", () => fit.preset)
         : [],
       button("Keep all", "Every component to 100 %", () => fit.kinds.map(() => 1)),
     ),
