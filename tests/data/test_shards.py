@@ -155,7 +155,7 @@ def test_components_begin_from_some_files_of_many(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "model", [fz.DiscretePCA(inference="collapsed_gibbs"), fz.BinaryMatrixFactorization()]
+    "model", [fz.DiscretePCA(inference="gibbs"), fz.BinaryMatrixFactorization()]
 )
 def test_a_model_that_needs_all_rows_says_so(model, tmp_path):
     files = in_files(few_ones(), tmp_path, 1000)
