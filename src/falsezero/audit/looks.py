@@ -234,16 +234,16 @@ class LooksAudit(Audit):
         seen = int((ones > 0).sum())
         if not self.is_one_table:
             return ["Probabilities that a label is wrong rest on the skill of its observer."]
-        said = [
+        sentences = [
             f"{seen:,} cells had a one, and about {hidden:,.0f} more{self._range(seen)} are there "
             "although nobody saw them."
         ]
         if int(tries.max()) == 2:
-            said.append(
+            sentences.append(
                 "Two looks say little about how much detection differs between the cells of a "
                 "column: `present` rests on it, `again` hardly does."
             )
-        return said
+        return sentences
 
     def _range(self, seen: int) -> str:
         """Where the number of what nobody saw lies, where there are draws of it."""

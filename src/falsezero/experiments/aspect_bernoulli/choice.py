@@ -83,12 +83,12 @@ def _judge(report: Report, where: str, name: str, choices: dict[str, Any]) -> No
     best = {label: int(np.argmax(c.scores.mean(axis=1))) for label, c in choices.items()}
     folds = {label: c.scores[best[label]] for label, c in choices.items()}
     orders = {label: int(c.table["n_components"][best[label]]) for label, c in choices.items()}
-    said = ", ".join(f"{n} {folds[n].mean():.2f} at K = {orders[n]}" for n in folds)
+    finding = ", ".join(f"{n} {folds[n].mean():.2f} at K = {orders[n]}" for n in folds)
     above = choices["AB"].scores.mean(axis=1) > choices["MB"].scores.mean(axis=1)
     report.claim(
         where,
         f"AB always predicts {name} better than MB",
-        f"at {above.sum()} of {len(above)} orders; at best {said}",
+        f"at {above.sum()} of {len(above)} orders; at best {finding}",
         bool(above.all()),
     )
     if where in PAPER_P:
@@ -130,16 +130,16 @@ def intermediate(report: Report, table: Table) -> None:
         "Section 4: log likelihood of left-out fossil sites; one standard error.",
         "Section 4",
     )
-    said, inside = [], []
+    finding, inside = [], []
     for i, k in enumerate(orders):
         middle, ends = curves["intermediate"][1][i], [curves[n][1][i] for n in ("AB", LPCA)]
         inside.append(min(ends) <= middle <= max(ends))
         values = ", ".join(f"{n} {curve[1][i]:.1f}" for n, curve in curves.items())
-        said.append(f"K = {k}: {values}")
+        finding.append(f"K = {k}: {values}")
     report.claim(
         "Section 4",
         "the intermediate model has consistently been between LPCA and AB",
-        f"at {sum(inside)} of {len(orders)} orders; " + "; ".join(said),
+        f"at {sum(inside)} of {len(orders)} orders; " + "; ".join(finding),
         all(inside),
     )
 
@@ -166,8 +166,8 @@ def akaike(
     report.figure(display, f"{where}: all {n_init} uniform starts, {name}.", where)
     report.table(best, "The best start of each order; smaller AIC is better.")
     chosen = int(best["k"][np.argmin(best["aic"])])
-    said = f"AIC chooses K = {chosen}"
-    report.claim(where, f"AIC chooses K = {paper} for {name}", said, chosen == paper)
+    finding = f"AIC chooses K = {chosen}"
+    report.claim(where, f"AIC chooses K = {paper} for {name}", finding, chosen == paper)
     return chosen
 
 

@@ -130,11 +130,11 @@ def rivals(report: Report, data: Dataset) -> None:
         model = fitted(name, data.table, 4, **AS_IN_THE_PAPER.get(name, {}))
         emptiest = np.abs(model.components_).mean(axis=1)
         blank[name] = float(emptiest.min() / emptiest.max())
-    said = ", ".join(f"{name} {share:.2f}" for name, share in blank.items())
+    finding = ", ".join(f"{name} {share:.2f}" for name, share in blank.items())
     report.claim(
         "Section 3.3.2",
         "LPCA, MB, PLSA and NMF show no blank cause",
-        f"mean of the emptiest basis over that of the fullest: {said} (ones: {density:.1%})",
+        f"mean of the emptiest basis over that of the fullest: {finding} (ones: {density:.1%})",
         min(blank.values()) > BLANK,
         ours=f"blank is below {BLANK}",
     )

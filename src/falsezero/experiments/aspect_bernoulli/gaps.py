@@ -153,8 +153,8 @@ def over_iterations(report: Report, data: Dataset) -> None:
 def _say_where_starts_end(report: Report, decrease: np.ndarray, likelihood: np.ndarray) -> None:
     """How far the figure of Table 4 depends on the start."""
     ends = zip(likelihood, decrease, strict=True)
-    said = ", ".join(f"{value:.0f} nats: {change:+.0f}" for value, change in sorted(ends))
-    report.text(f"Log likelihood and decrease in gaps at the end of every start: {said}.")
+    finding = ", ".join(f"{value:.0f} nats: {change:+.0f}" for value, change in sorted(ends))
+    report.text(f"Log likelihood and decrease in gaps at the end of every start: {finding}.")
 
 
 def _counts(pair: Pair, x: np.ndarray, ages: Any) -> Gaps:
@@ -185,8 +185,8 @@ def _judge_iterations(
     everywhere = gap_counts(finds, ages, np.ones_like(finds))
     chance = share_inside(everywhere)
     share = {name: share_inside(g) for name, g in found.items()}
-    said = ", ".join(f"{name} {value:.0%}" for name, value in share.items())
+    finding = ", ".join(f"{name} {value:.0%}" for name, value in share.items())
     report.text(
         "Not in the paper, and more robust than its figure: the share of the new ones that lie "
-        f"between the first and the last find of their genus. {said}; by chance {chance:.0%}."
+        f"between the first and the last find of their genus. {finding}; by chance {chance:.0%}."
     )

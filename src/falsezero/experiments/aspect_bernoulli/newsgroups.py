@@ -58,11 +58,11 @@ def _groups(report: Report, where: str, kind: str, model: Any, data: Dataset, co
     by_group = np.array([weights[target == group].sum(axis=0) for group in GROUPS])
     best = by_group.argmax(axis=0)
     share = by_group.max(axis=0) / np.maximum(by_group.sum(axis=0), 1e-12)
-    said = ", ".join(f"{GROUPS[g]} {s:.0%}" for g, s in zip(best, share, strict=True))
+    finding = ", ".join(f"{GROUPS[g]} {s:.0%}" for g, s in zip(best, share, strict=True))
     report.claim(
         where,
         f"{kind}four aspects are the topics of the four newsgroups",
-        f"strongest group of each content aspect: {said}",
+        f"strongest group of each content aspect: {finding}",
         len(set(best.tolist())) == 4 and len(content) == 4,
     )
 

@@ -84,8 +84,8 @@ def representation(report: Report, data: Dataset) -> None:
     )
     some = model.row_weights_[:15].T
     display = MatricesDisplay({"weights": some}, "digit of Figure 3", "component", (0.0, 1.0))
-    said = ", ".join(str(k + 1) for k in noise) or "none"
-    caption = f"Figure 4, right: weights of the digits of Figure 3; noise is component {said}."
+    finding = ", ".join(str(k + 1) for k in noise) or "none"
+    caption = f"Figure 4, right: weights of the digits of Figure 3; noise is component {finding}."
     report.figure(display.plot(), caption, "Figure 4, right")
     lost = 1 - spoilt.to_numpy().sum(axis=1) / clean.to_numpy().sum(axis=1)
     weight = model.row_weights_[:, noise].sum(axis=1)
@@ -327,11 +327,11 @@ def small_samples(report: Report, data: Dataset) -> None:
         report.figure(BoxesDisplay(found, "AUC").plot(), caption, where)
         ours, means = "bBICA-post", {name: float(np.mean(v)) for name, v in found.items()}
         p = {name: float(ks_2samp(found[ours], found[name]).pvalue) for name in RIVALS}
-        said = ", ".join(f"{n} {means[n]:.3f} (P = {p[n]:.1g})" for n in RIVALS)
+        finding = ", ".join(f"{n} {means[n]:.3f} (P = {p[n]:.1g})" for n in RIVALS)
         report.claim(
             where,
             f"with 125 digits bBICA without noise is significantly better ({kind})",
-            f"{means[ours]:.3f} against {said}",
+            f"{means[ours]:.3f} against {finding}",
             all(means[ours] > means[n] and p[n] < 0.05 for n in RIVALS),
         )
     p_two = float(ks_2samp(weak["BICA-post"], weak["bBICA-post"]).pvalue)

@@ -114,13 +114,13 @@ def steps(report: Report) -> None:
     display.plot(dots=list(curves), log_x=True)
     report.figure(display, "Figure 2, left: the bound within E- and M-steps.", "Figure 2, left")
     fall = float(np.minimum(np.diff(bound), 0).min())
-    said = f"largest fall {abs(fall):.1g}"
-    report.claim("Figure 2, left", "the evidence bound never falls", said, fall > -1e-9)
+    finding = f"largest fall {abs(fall):.1g}"
+    report.claim("Figure 2, left", "the evidence bound never falls", finding, fall > -1e-9)
     starts = np.flatnonzero(np.r_[True, kinds[1:] != kinds[:-1]])
     lengths = np.diff(np.r_[starts, len(kinds)])
     early, late = lengths[:10].mean(), lengths[-10:].mean()
-    said = f"{early:.1f} steps a loop at first, {late:.1f} at the end"
-    report.claim("Figure 2, left", "inner loops get shorter over time", said, bool(late < early))
+    finding = f"{early:.1f} steps a loop at first, {late:.1f} at the end"
+    report.claim("Figure 2, left", "inner loops get shorter over time", finding, bool(late < early))
     e_loops = lengths[kinds[starts] == "E"]
     report.claim(
         "Section 2.1.1",

@@ -66,8 +66,8 @@ def _classify(
         by_topics > base + 0.2,
         ours="20 points above the most frequent class",
     )
-    said = f"{by_words:.1%} against {by_topics:.1%}"
-    report.claim(item, "support vector machines on words are better", said, by_words > by_topics)
+    finding = f"{by_words:.1%} against {by_topics:.1%}"
+    report.claim(item, "support vector machines on words are better", finding, by_words > by_topics)
 
 
 def _mode(labels: np.ndarray) -> Any:

@@ -167,11 +167,11 @@ def _judge_cosines(report: Report, curves: dict[int, dict[str, Any]]) -> None:
         f"({OURS} {five[OURS]:.2f}, {ten[OURS]:.2f})",
         ten[PAPER] > five[PAPER],
     )
-    said = ", ".join(f"{n} {five[n]:.2f} and {ten[n]:.2f}" for n in ("LDA", "PLSA"))
+    finding = ", ".join(f"{n} {five[n]:.2f} and {ten[n]:.2f}" for n in ("LDA", "PLSA"))
     report.claim(
         "Figure 14",
         "mixture-based methods deteriorate from 5 to 10 components",
-        said,
+        finding,
         all(ten[name] < five[name] for name in ("LDA", "PLSA")),
     )
 
@@ -233,17 +233,17 @@ def _share_together(components: np.ndarray, coauthors: np.ndarray) -> float:
 
 def _judge(report: Report, scores: dict[str, Any]) -> None:
     total = {name: score.mean() for name, score in scores.items() if name.endswith(", 10")}
-    said = ", ".join(f"{name[:-4]} {value:.0f} %" for name, value in total.items())
+    finding = ", ".join(f"{name[:-4]} {value:.0f} %" for name, value in total.items())
     mixtures = max(total["LDA, 10"], total["PLSA, 10"])
     report.claim(
         "Table 1",
         "noisy-or finds about as many communities as the mixture methods, or more",
-        said,
+        finding,
         bool(total[f"{PAPER}, 10"] >= 0.9 * mixtures),
         ours="nine tenths as many",
     )
     worst = min(total, key=lambda name: total[name])
-    report.claim("Table 1", "logistic PCA is outperformed", said, worst == "LogPCA, 10")
+    report.claim("Table 1", "logistic PCA is outperformed", finding, worst == "LogPCA, 10")
     mine, theirs = scores[f"{PAPER}, 10"], scores["LDA, 10"]
     differ = [name for name, a, b in zip(COMMUNITIES, mine, theirs, strict=True) if a > b + 25]
     report.claim(
@@ -307,11 +307,11 @@ def fields(report: Report) -> None:
             field = target[np.argsort(-loading, kind="stable")[:10]]
             shares.append(np.unique(field, return_counts=True)[1].max() / len(field))
         base = np.unique(target, return_counts=True)[1].max() / len(target)
-        said = f"{np.mean(shares):.0%} of the ten strongest members of {len(shares)} sources"
+        finding = f"{np.mean(shares):.0%} of the ten strongest members of {len(shares)} sources"
         report.claim(
             "Cora and CiteSeer",
             f"{name}: members of a source share a field (the largest has {base:.0%} of the papers)",
-            said,
+            finding,
             bool(np.mean(shares) > 2 * base),
             ours="twice the share of the largest field",
         )

@@ -110,9 +110,9 @@ def _judge_recovery(report: Report, table: Tidy, sizes: tuple[int, ...]) -> None
     )
     mine = table.take(table["algorithm"] == PAPER)
     mean = [float(mine["new"][mine["images"] == s].mean()) for s in sizes]
-    said = ", ".join(f"{size}: {value:.2f}" for size, value in zip(sizes, mean, strict=True))
+    finding = ", ".join(f"{size}: {value:.2f}" for size, value in zip(sizes, mean, strict=True))
     rising = bool((np.diff(mean) > 0).all())
-    report.claim("Figure 6", "more images, better likelihood", f"{PAPER}: {said}", rising)
+    report.claim("Figure 6", "more images, better likelihood", f"{PAPER}: {finding}", rising)
 
 
 def choice(report: Report) -> None:

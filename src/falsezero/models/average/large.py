@@ -107,9 +107,9 @@ class CellOdds:
         return AspectBernoulli in kinds <= {AspectBernoulli, Margins}
 
     def features(self, rows: np.ndarray, columns: np.ndarray) -> Iterator[np.ndarray]:
-        """What each member says of some cells as log odds, and last how common the column is."""
+        """Log odds of some cells by each member, and last those of the column's rate."""
         for voice in self.voices:
-            yield clipped_logit(self.kept * _said(voice, rows, columns))
+            yield clipped_logit(self.kept * _probability(voice, rows, columns))
         yield self.popularity[columns]
 
     def at(self, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
@@ -139,7 +139,7 @@ class CellOdds:
             yield rows[at[above]], columns[above], odds[above]
 
     def _row_groups(self, n_rows: int, most: int) -> Iterator[np.ndarray]:
-        """Rows that the margins say about the same of, so that bounds are near what they bound."""
+        """Rows with similar margins, so that bounds are tight."""
         effects = [voice.margins[0] for voice in self.voices if voice.margins is not None]
         order = np.argsort(effects[0], kind="stable") if effects else np.arange(n_rows)
         step = max(1, min(_ROWS_AT_A_TIME, most))
@@ -222,7 +222,7 @@ def _voice(member: Member) -> _Voice:
     )
 
 
-def _said(voice: _Voice, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
+def _probability(voice: _Voice, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
     """The probability of a one in some cells, by one member."""
     if voice.margins is not None:
         return np.asarray(expit(voice.margins[0][rows] + voice.margins[1][columns]))
