@@ -151,13 +151,13 @@ def test_one_component_is_tried_and_phantoms_are_counted(recwarn):
     model = fz.AspectBernoulli(prior=0, tol=1e-4)
     choice = fz.select(model, noise, (1, 2, 3), n_splits=2, random_state=0)
     assert choice.best == 1
-    assert "1 component: AspectBernoulli" in repr(choice)
+    assert "Best: 1 component of AspectBernoulli" in repr(choice)
     assert choice.table["phantoms"].shape == (3,)
     assert not [w for w in recwarn if "was tried" in str(w.message)]
     assert "<table>" in choice._repr_html_()
 
 
-def test_as_many_components_as_columns_are_not_size_warning():
+def test_as_many_components_as_columns_need_no_warning():
     assert size_warning(4, (4, 9)) == ""
     assert size_warning(5, (4, 9)).startswith("5 components are more than a table of 4 × 9 cells")
     assert size_warning(5, (9, 4)) != ""
