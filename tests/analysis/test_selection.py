@@ -61,7 +61,8 @@ def test_a_table_that_processes_share_is_read_only():
         fz.select(model, X, n_components=[1, 2], criterion="aic", random_state=0, n_jobs=jobs)
         for jobs in (1, 2)
     )
-    assert shared.table["aic"].tolist() == here.table["aic"].tolist()
+    # Mapped arrays begin elsewhere in memory, where sums may be rounded otherwise.
+    np.testing.assert_allclose(shared.table["aic"], here.table["aic"], rtol=1e-12)
 
 
 def test_an_interrupted_choice_goes_on(table, tmp_path, monkeypatch):
