@@ -62,8 +62,7 @@ _KNOWLEDGE = ("loss", "detection", "certain", "revisits", "fdr", "plan", "by")
     "--most-cells",
     type=Number(min=1),
     metavar="X",
-    help="Of a table with more cells, audit some rows and the most frequent columns.  "
-    "[default: 40,000,000]",
+    help="Of a table with more cells, audit some rows and the most frequent columns only.",
 )
 @seed_option
 @title_option
@@ -141,11 +140,12 @@ def command(
 
 
 def _audited_part(cells: Any, most_cells: float | None, seed: int) -> Any:
-    """The table, or a part of it that can be audited in minutes, and a word on that."""
-    from falsezero.data.part import MOST_CELLS, describe_part, part_of
+    """The table, or the part of it that the user asked for, and a word on that."""
+    from falsezero.data.part import describe_part, part_of
 
-    part = part_of(cells, most_cells or MOST_CELLS, seed)
+    if most_cells is None:
+        return cells
+    part = part_of(cells, most_cells, seed)
     if part is not cells:
-        more = "Give --most-cells to audit more; `falsezero fit` and `gaps` take all of it."
-        say(f"{describe_part(part, cells)} {more}")
+        say(f"{describe_part(part, cells)} Without --most-cells all of it is.")
     return part

@@ -12,7 +12,7 @@ from falsezero.data.table import Table
 __all__ = ["MOST_CELLS", "describe_part", "part_of"]
 
 MOST_CELLS = 4e7
-"""Cells that an audit goes through in some minutes."""
+"""Cells of a table that the app audits whole."""
 
 _ROWS_A_COLUMN = 10
 
