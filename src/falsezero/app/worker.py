@@ -25,6 +25,8 @@ _LINES, _NAMES, _NAME, _FIELD = 8, 60, 500, 40
 _ROWS, _COLUMNS = 12, 24
 _MOST_CELLS = 5_000_000
 """Cells up to which whole tables are offered as files."""
+_AUDITED_WHOLE = 4e7
+"""Cells above which a part of a table is audited: nobody waits at a page for longer."""
 
 _AFTERWARDS = 2
 """Stages after the last model: the page and the tables."""
@@ -121,7 +123,7 @@ def _corner(table: Any, task: dict[str, Any]) -> dict[str, Any]:
 def audit_file(task: dict[str, Any], send: Send) -> dict[str, Any]:
     """Audit a file and write the page and the tables into the folder of results."""
     import falsezero as fz
-    from falsezero.data.part import MOST_CELLS, describe_part, part_of
+    from falsezero.data.part import describe_part, part_of
     from falsezero.inference.progress import reporting_to
 
     def report(stage: str, number: int, total: int) -> None:
@@ -131,7 +133,7 @@ def audit_file(task: dict[str, Any], send: Send) -> dict[str, Any]:
     title = Path(task["title"]).name.split(".")[0] or "table"
     send({"stage": f"Reading {task['file']}"})
     whole = _turned(fz.read(_IN / task["file"], name=title, **_options(task)), task)
-    table = part_of(whole, MOST_CELLS)
+    table = part_of(whole, _AUDITED_WHOLE)
     note = "" if table is whole else describe_part(table, whole)
     send({"stage": "Preparing (compiling, the first time)"})
     with reporting_to(report):

@@ -9,10 +9,7 @@ import numpy as np
 from falsezero.data.looks import Looks
 from falsezero.data.table import Table
 
-__all__ = ["MOST_CELLS", "describe_part", "part_of"]
-
-MOST_CELLS = 4e7
-"""Cells of a table that the app audits whole."""
+__all__ = ["describe_part", "part_of"]
 
 _ROWS_A_COLUMN = 10
 
