@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import math
 import threading
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -29,8 +30,11 @@ _BIAS = 1023
 _NOT_A_NUMBER = 2047
 _SINGLE = np.dtype(np.float32)
 
-_WIDE = 2048
-"""Columns from which on a chunk has fewer rows, to stay near the cache."""
+_CHUNK_CELLS = 1 << 15
+"""Cells between two products, few enough to stay in cache."""
+
+_ROWS, _WIDE = 128, 2048
+"""Rows summed in single precision; half as many from so many columns on."""
 
 _FAINT = 1e-30
 """Weights below are none in single precision: products of denormal numbers take many times as
@@ -47,20 +51,6 @@ class ConvexStatistics(NamedTuple):
     row_stat: np.ndarray
     """U F1' + V F0', rows x components."""
     log_likelihood: float
-
-
-@jit
-def _cells_log_likelihood(codes, probability, product, bits):
-    """Log likelihood of cells with given probabilities of a one; see `fresh_products`."""
-    power = np.int64(0)
-    for i in range(codes.shape[0]):
-        code, p = codes[i], probability[i]
-        for t in range(codes.shape[1]):
-            value = p[t] if code[t] == 1 else 1.0 - p[t]
-            product[t] *= 1.0 if code[t] == UNOBSERVED else value
-        if i % FLUSH == 0:
-            power += take_powers(bits)
-    return log_of(product, power)
 
 
 @jit
@@ -85,31 +75,6 @@ def _cells(codes, p, is_convex, u, product, bits):
         if i % FLUSH == 0:
             power += take_powers(bits)
     return log_of(product, power)
-
-
-@jit
-def _pass(codes, w, narrow, factors, narrow_t, is_convex, p, u, part, product, bits, sums, rows):
-    """The whole pass, some rows at a time: what lies between two products stays in cache.
-
-    What concerns ones is followed by what concerns zeros in every array of three axes. Work arrays
-    come before the two that are filled: few arguments and few products compile in half the time.
-    """
-    n_rows = w.shape[0]
-    log_likelihood = 0.0
-    for start in range(0, n_rows, u.shape[1]):
-        stop = min(start + u.shape[1], n_rows)
-        here = stop - start
-        for side in range(1 if is_convex else 2):
-            np.dot(w[start:stop], factors[side], p[side, :here])
-        log_likelihood += _cells(codes[start:stop], p, is_convex, u, product, bits)
-        for side in range(2):
-            x = u[side, :here]
-            np.dot(x, narrow_t[side], rows[side, start:stop])
-            np.dot(narrow[start:stop].T, x, part)
-            for k in range(part.shape[0]):
-                for t in range(part.shape[1]):
-                    sums[side, k, t] += part[k, t]
-    return log_likelihood
 
 
 def fresh_products(n: int) -> tuple[np.ndarray, np.ndarray]:
@@ -192,21 +157,42 @@ def convex_pass(
     over some rows and in double from there on: an error of 1e-7 in the step from a maximum is one
     of 1e-14 in the likelihood.
     """
-    is_convex = zeros is None
     factors = np.stack([ones, 1 - ones if zeros is None else zeros])
     narrow = _single(weights)
     # Copied after transposing: BLAS takes half the time on the few, contiguous columns.
     narrow_t = _single(factors.transpose(0, 2, 1))
-    chunk = 2, 64 if codes.shape[1] > _WIDE else 128, codes.shape[1]
-    work = _buffer("p", chunk, weights.dtype), _buffer("u", chunk, _SINGLE)
     part, sums = np.empty(ones.shape, _SINGLE), np.zeros_like(factors)
     rows = np.empty((2, *narrow.shape), _SINGLE)
-    log_likelihood = _pass(
-        codes, weights, narrow, factors, narrow_t, is_convex, *work, part,
-        *fresh_products(codes.shape[1]), sums, rows,
-    )  # fmt: skip
+    log_likelihood = 0.0
+    for here, u, some in _chunks(codes, weights, factors, zeros is None):
+        log_likelihood += some
+        for side in range(2):
+            np.dot(u[side], narrow_t[side], rows[side, here])
+            for first in range(0, u.shape[1], _ROWS):
+                x = u[side, first : first + _ROWS]
+                np.dot(narrow[here.start + first :][: len(x)].T, x, part)
+                sums[side] += part
     row_stat = np.add(rows[0], rows[1], out=rows[0])
     return ConvexStatistics(sums[0], sums[1], row_stat, log_likelihood)
+
+
+def _chunks(
+    codes: np.ndarray, weights: np.ndarray, factors: np.ndarray, is_convex: bool
+) -> Iterator[tuple[slice, np.ndarray, float]]:
+    """Some rows at a time, their U and V, and their log likelihood."""
+    n_rows, n_columns = codes.shape
+    most = _ROWS // 2 if n_columns > _WIDE else _ROWS
+    # Of a narrow table more: calls from Python cost as much as small products.
+    most *= max(1, _CHUNK_CELLS // (most * n_columns))
+    chunk = 2, most, n_columns
+    p, u = _buffer("p", chunk, weights.dtype), _buffer("u", chunk, _SINGLE)
+    products = fresh_products(n_columns)
+    for start in range(0, n_rows, most):
+        here = slice(start, min(start + most, n_rows))
+        size = here.stop - start
+        for side in range(1 if is_convex else 2):
+            np.dot(weights[here], factors[side], p[side, :size])
+        yield here, u[:, :size], _cells(codes[here], p, is_convex, u, *products)
 
 
 def _single(array: np.ndarray) -> np.ndarray:
@@ -217,6 +203,4 @@ def _single(array: np.ndarray) -> np.ndarray:
 
 def convex_log_likelihood(codes: np.ndarray, weights: np.ndarray, ones: np.ndarray) -> float:
     """Log likelihood of a block, with F0 = 1 - F1 and nothing else computed."""
-    shape, dtype = codes.shape, weights.dtype
-    probability = np.matmul(weights, ones, out=_buffer("p", shape, dtype))
-    return _cells_log_likelihood(codes, probability, *fresh_products(codes.shape[1]))
+    return sum(some for *_, some in _chunks(codes, weights, ones[None], True))

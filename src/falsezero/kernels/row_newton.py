@@ -60,7 +60,8 @@ def _unpack(packed, hessian):
             hessian[a, b] = packed[at]
             hessian[b, a] = packed[at]
             at += 1
-        largest = max(largest, hessian[a, a])
+        if hessian[a, a] > largest:
+            largest = hessian[a, a]
     for a in range(k):
         hessian[a, a] += _DAMPING * largest
 
@@ -96,7 +97,7 @@ def _solve_free(g, d, adds_up, work, order):
             square -= entry * entry
             value -= entry * right[b]
             one -= entry * ones[b]
-        factor[a] = np.sqrt(max(square, floor))
+        factor[a] = np.sqrt(square if square > floor else floor)
         right[a] = value / factor[a]
         ones[a] = one / factor[a]
     total, count = held, 0.0
@@ -123,7 +124,7 @@ def _advance(d, target, low, is_free):
         if is_free[j] and target[j] < low[j]:
             reach = (low[j] - d[j]) / (target[j] - d[j])
             if reach < step:
-                step, blocked = max(reach, 0.0), j
+                step, blocked = reach if reach > 0.0 else 0.0, j
     for j in range(d.shape[0]):
         if is_free[j]:
             d[j] += step * (target[j] - d[j])
@@ -138,7 +139,8 @@ def _most_wanted(g, d, is_free, multiplier, hessian):
     k = d.shape[0]
     best, released, scale = 0.0, -1, 0.0
     for j in range(k):
-        scale = max(scale, abs(g[j]))
+        size = g[j] if g[j] > 0.0 else -g[j]
+        scale = size if size > scale else scale
     for j in range(k):
         if is_free[j]:
             continue
