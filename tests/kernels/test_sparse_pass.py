@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from falsezero.kernels.sparse_pass import sparse_pass
+from falsezero.kernels.sparse_pass import on_lines, sparse_pass
 
 
 def at_offset(array, offset):
@@ -32,3 +32,26 @@ def test_weights_have_the_same_bits_wherever_they_lie(n_components):
         found = sparse_pass(*parts, 0.0, *lists, new, ones, np.zeros(columns.shape))
         answers.add((new.tobytes(), ones.tobytes(), found))
     assert len(answers) == 1
+
+
+def test_a_pass_over_single_precision_adds_up_in_doubles():
+    rng = np.random.default_rng(2)
+    w0 = rng.dirichlet(np.ones(5), 40).astype(np.float32)
+    single = rng.uniform(0.01, 0.4, (30, 5)).astype(np.float32)
+    pattern = sparse.random(40, 30, 0.3, format="csr", random_state=3)
+    none = np.zeros(41, np.int64), np.empty(0, np.int32)
+    lists = pattern.indptr.astype(np.int64), pattern.indices, *none, *none
+    double = single.astype(float)
+    sums = double.sum(axis=0), double.T @ double
+    answers = []
+    for columns in (single, double):
+        at_lines = on_lines(columns.shape, columns.dtype)
+        at_lines[:] = columns
+        new, ones = np.empty_like(w0), on_lines(columns.shape, float)
+        found = sparse_pass(w0, at_lines, *sums, 0.5, *lists, new, ones, np.zeros(ones.shape))
+        answers.append((*found, new, ones))
+    for of_single, of_double in zip(*answers, strict=True):
+        np.testing.assert_allclose(of_single, of_double, rtol=1e-13)
+    p = w0.astype(float) @ double.T
+    counts = np.where(pattern.toarray() > 0, 1 / p + 1 + p, 0.0)
+    np.testing.assert_allclose(answers[0][3], counts.T @ w0.astype(float), rtol=1e-13)

@@ -8,6 +8,8 @@ run time whether they overlap, which takes as long as a dozen components.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from falsezero.kernels._jit import jit, prefetch
@@ -23,8 +25,20 @@ _TINY = 1e-300
 _AHEAD = 8
 """How many cells before it is needed a column is asked for."""
 
-_LINE = 8
-"""Doubles in a cache line."""
+_LINE = 64
+"""Bytes in a cache line."""
+
+
+def on_lines(shape, dtype):
+    """Zeros that begin with a cache line, so that a column's numbers lie in as few as they can.
+
+    >>> on_lines((3, 5), np.float32).ctypes.data % 64
+    0
+    """
+    size = math.prod(shape) * np.dtype(dtype).itemsize
+    memory = np.zeros(size + _LINE, dtype=np.uint8)
+    first = -memory.ctypes.data % _LINE
+    return memory[first : first + size].view(dtype).reshape(shape)
 
 
 @jit
@@ -40,7 +54,7 @@ def sparse_pass(
     weights : array (rows, components)
         w, on the simplex.
     columns : array (columns, components)
-        F'.
+        F', in single or double precision; like `ones`, it had better come from `on_lines`.
     everywhere, overlap : arrays (components,) and (components, components)
         Sum of F over all columns, and F F'.
     share : float
@@ -87,6 +101,7 @@ def _visit(kind, start, indices, weights, columns, sums, ones, zeros):
     """
     k_all = weights.shape[1]
     flat, flat_ones = columns.reshape(-1), ones.reshape(-1)
+    line, line_of_ones = _LINE // columns.itemsize, _LINE // ones.itemsize
     w = np.empty(k_all)
     most = 0
     for n in range(weights.shape[0]):
@@ -105,10 +120,10 @@ def _visit(kind, start, indices, weights, columns, sums, ones, zeros):
         for entry in range(first, stop):
             f = columns[indices[entry]]
             soon = indices[min(entry + _AHEAD, end)] * np.int64(k_all)
-            for k in range(0, k_all, _LINE):
+            for k in range(0, k_all, line):
                 prefetch(flat, soon + k)
             soon = indices[entry] * np.int64(k_all)
-            for k in range(0, k_all, _LINE):
+            for k in range(0, k_all, line_of_ones):
                 prefetch(flat_ones, soon + k)
             p = 0.0
             for k in range(k_all):

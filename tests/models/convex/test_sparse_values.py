@@ -283,3 +283,21 @@ def test_which_container_a_table_is_kept_in(monkeypatch):
         # A dense one is made sparse only where that is worth it.
         assert not kept(full[:n_rows])
         assert kept(rare[:n_rows]) == (n_rows > 4)
+
+
+def test_components_of_a_table_in_single_precision_are_what_that_can_hold():
+    table = fz.datasets.make_sparse_aspect_bernoulli(600, 200, 4, random_state=0).values
+    fits = [
+        fz.AspectBernoulli(4, prior=prior, solver="sparse", tol=0, max_iter=60, random_state=0).fit(
+            table.astype(dtype)
+        )
+        for prior in (0, 1)
+        for dtype in (np.float32, float)
+    ]
+    for single, double in (fits[:2], fits[2:]):
+        rounded = single.components_.astype(np.float32).astype(float)
+        np.testing.assert_array_equal(single.components_, rounded)
+        steps = [row for row in single.history_ if not row["rebased"]]
+        gains = np.diff([row["objective"] for row in steps])
+        assert gains.min() > -1e-9 * abs(single.objective_)
+        assert single.log_likelihood_ == pytest.approx(double.log_likelihood_, rel=1e-3)

@@ -33,7 +33,7 @@ from falsezero.data.blocks import Block, Blocks
 from falsezero.inference.contract import Point
 from falsezero.kernels import convex_sparse as kernel
 from falsezero.kernels.best_cells import csr_pattern
-from falsezero.kernels.sparse_pass import sparse_pass
+from falsezero.kernels.sparse_pass import on_lines, sparse_pass
 from falsezero.kernels.variational_sparse import visit_cells
 from falsezero.models.convex.family import NEARER, Components, floor_of, normalise_rows, within
 from falsezero.models.convex.hot import find_hot, listed_cells
@@ -70,7 +70,9 @@ class SparseStatistics(NamedTuple):
 class SparseSteps:
     """Maximum likelihood of a convex Bernoulli model without visiting the plain zeros.
 
-    Weights are kept in the precision of the table; all sums are double.
+    Weights and components are rounded to the precision of the table, so that a pass reads half as
+    much where that is single; all sums are double. At an optimum rounding costs the objective its
+    square, which is nothing.
     """
 
     state_params = {"components": 0}
@@ -85,7 +87,7 @@ class SparseSteps:
     def init(self, blocks: Blocks, rng: np.random.Generator) -> tuple[Components, list[SparseRows]]:
         """The start of the exact solver."""
         state, local = self.exact.init(blocks, rng)
-        return Components(state.components.astype(float)), self.cold(local)
+        return self._rounded(state.components), self.cold(local)
 
     def init_rows(self, block: Block, rng: np.random.Generator) -> SparseRows:
         """Rows of one block."""
@@ -93,7 +95,11 @@ class SparseSteps:
 
     def init_state(self, blocks: Blocks, rng: np.random.Generator) -> Components:
         """Components of the exact solver."""
-        return Components(self.exact.init_state(blocks, rng).components.astype(float))
+        return self._rounded(self.exact.init_state(blocks, rng).components)
+
+    def _rounded(self, components: np.ndarray) -> Components:
+        """Numbers that the precision of the table can hold, as doubles."""
+        return Components(components.astype(self.exact.dtype).astype(float))
 
     @staticmethod
     def cold(local: list[Any]) -> list[SparseRows]:
@@ -112,8 +118,9 @@ class SparseSteps:
         if rebased:
             local = local._replace(**find_hot(block, local.weights, state.components))
         w, f = local.weights, state.components
-        columns, new = np.ascontiguousarray(f.T), np.empty_like(w)
-        ones, zeros = (np.zeros(columns.shape) for _ in range(2))
+        columns, new = on_lines(f.T.shape, w.dtype), np.empty_like(w)
+        columns[:] = f.T
+        ones, zeros = on_lines(columns.shape, float), np.zeros(columns.shape)
         log_likelihood, log_prior = sparse_pass(
             w, columns, f.sum(axis=1), f @ f.T, self.exact.prior / len(f),
             *csr_pattern(block.csr), local.hot_start, local.hot_columns,
@@ -143,7 +150,7 @@ class SparseSteps:
             np.ascontiguousarray((stats.gram @ f).T),
             self.floor,
         )
-        return Components(np.minimum(columns.T, self.ceiling, order="C"))
+        return self._rounded(np.minimum(columns.T, self.ceiling, order="C"))
 
     def batch_counts(self, block: Block, local: SparseRows, state: Components) -> np.ndarray:
         """Ones and zeros that each component is responsible for, plain zeros in second order."""
@@ -159,7 +166,7 @@ class SparseSteps:
     def state_of(self, ones: np.ndarray, zeros: np.ndarray) -> Components:
         """Components from expected counts."""
         known = self.exact.state_of(ones, zeros).components.astype(float)
-        return Components(np.clip(known, self.floor, self.ceiling))
+        return self._rounded(np.clip(known, self.floor, self.ceiling))
 
     def objective(self, stats: SparseStatistics, state: Components) -> float:
         """The likelihood with its plain zeros in second order."""
@@ -171,7 +178,7 @@ class SparseSteps:
         for t, r in zip(trial.local, reference.local, strict=True):
             # In the memory of the trial, which nobody else has: there may be many rows.
             normalise_rows(np.maximum(t.weights, NEARER * r.weights, out=t.weights))
-        return Point(Components(np.clip(a, self.floor, self.ceiling)), trial.local)
+        return Point(self._rounded(np.clip(a, self.floor, self.ceiling)), trial.local)
 
 
 def sum_and_gram(weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
