@@ -35,6 +35,35 @@ def test_no_two_public_functions_share_a_name():
     assert {name: where for name, where in homes.items() if len(where) > 1} == {}
 
 
+def defined(kind):
+    """Where each class or function without an underscore is defined, room by room."""
+    homes = defaultdict(list)
+    for path in ROOT.rglob("*.py"):
+        for node in ast.parse(path.read_text()).body:
+            if isinstance(node, kind) and not node.name.startswith("_"):
+                homes[node.name].append(path.relative_to(ROOT))
+    return homes
+
+
+def test_no_two_classes_share_a_name():
+    """Except the three records of the model contract, which every family calls alike."""
+    roles = {"State", "Rows", "Statistics"}
+    homes = {name: where for name, where in defined(ast.ClassDef).items() if len(where) > 1}
+    assert set(homes) <= roles, homes
+    assert all(path.parts[0] == "models" for where in homes.values() for path in where)
+
+
+def test_no_two_functions_of_different_modules_share_a_name():
+    """Except entry points, and the sections of a paper, which are read inside their own report."""
+    entries = {"command", "main", "run"}
+    homes = {
+        name: [path for path in where if path.parts[0] != "experiments"]
+        for name, where in defined(ast.FunctionDef).items()
+        if name not in entries
+    }
+    assert {name: where for name, where in homes.items() if len(where) > 1} == {}
+
+
 def test_no_method_of_a_model_has_the_name_of_a_public_function():
     functions = {name for name in fz.__all__ if inspect.isfunction(getattr(fz, name))}
     functions |= set(public_functions(ROOT / "analysis" / "metrics.py"))

@@ -17,7 +17,7 @@ import pytest
 
 import falsezero as fz
 from falsezero.cli._common import build_model
-from falsezero.cli._describe import as_text, describe
+from falsezero.cli._describe import describe, description_text
 from falsezero.cli.reproduce import PAPERS
 
 LONG = ("--row", "site", "--column", "genus")
@@ -194,8 +194,8 @@ def test_info_shows_priors_and_the_leak_of_a_noisy_or(
 
 def test_a_narrow_terminal_gets_fewer_members(fitted: Path) -> None:
     said = describe(fz.load(fitted))
-    assert max(map(len, as_text(said, 70).splitlines())) <= 70
-    assert max(map(len, as_text(said).splitlines())) > 100
+    assert max(map(len, description_text(said, 70).splitlines())) <= 70
+    assert max(map(len, description_text(said).splitlines())) > 100
 
 
 def test_report_writes_one_page(run: Any, finds: Path, tmp_path: Path) -> None:

@@ -61,7 +61,7 @@ def test_the_steps_of_binary_ica_are_the_formulas():
 
     rng = np.random.default_rng(0)
     x = (rng.random((7, 5)) < 0.4).astype(float)
-    q = toy.Posterior(*(1 + rng.random(s) for s in ((3, 5), (3, 5), (7, 3))))
+    q = toy.ToyPosterior(*(1 + rng.random(s) for s in ((3, 5), (3, 5), (7, 3))))
     log_a = slow.expected_log_weights(q.gamma)
     full = slow.responsibilities(x, log_a, q.alpha, q.beta)
     renewed = toy._renewed(x, q, "E")

@@ -10,7 +10,7 @@ import numpy as np
 from scipy.stats import ranksums, wilcoxon
 
 from falsezero.analysis.plan import Plan
-from falsezero.analysis.protocol import planned, run, summarise
+from falsezero.analysis.protocol import planned, run_plan, summarise
 from falsezero.base.capabilities import capabilities_of
 from falsezero.data.tidy import Tidy
 
@@ -106,7 +106,7 @@ def compare(
     candidates = list(named.values())
     plan, memory = planned(table, candidates, criterion, n_splits, random_state, checkpoint)
     plan = plan._replace(names=list(named))
-    outcomes = run(plan, n_jobs=n_jobs, memory=memory, verbose=verbose)
+    outcomes = run_plan(plan, n_jobs=n_jobs, memory=memory, verbose=verbose)
     rows = summarise(plan, outcomes)
     order = np.argsort([-plan.criterion.sign * row[criterion] for row in rows], kind="stable")
     found = Tidy({"model" if n == "candidate" else n: [rows[i][n] for i in order] for n in rows[0]})

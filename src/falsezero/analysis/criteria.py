@@ -17,7 +17,7 @@ __all__ = [
     "CRITERIA",
     "Convention",
     "Criterion",
-    "Part",
+    "HiddenPart",
     "RowScores",
     "criterion_named",
     "register_criterion",
@@ -33,7 +33,7 @@ class Convention(NamedTuple):
     """For `evaluate`."""
 
 
-class Part(NamedTuple):
+class HiddenPart(NamedTuple):
     """The data of one evaluation: the table, and which of its `n_parts` parts is hidden."""
 
     table: Any
@@ -78,7 +78,8 @@ class Criterion:
     label : str
         What the number is, for axes and help.
     evaluate : callable
-        Takes an unfitted model and a `Part`, fits the model, and returns a number or `RowScores`.
+        Takes an unfitted model and a `HiddenPart`, fits the model, and returns a number or
+        `RowScores`.
     hides_parts : bool, default=False
         Whether `evaluate` hides a part of the table; it is then called once for each part.
     meaning : callable
@@ -98,7 +99,7 @@ class Criterion:
     name: str
     sign: int
     label: str
-    evaluate: Callable[[Any, Part], float | RowScores]
+    evaluate: Callable[[Any, HiddenPart], float | RowScores]
     hides_parts: bool = False
     meaning: Callable[[Capabilities], str | None] = _same_for_all
     refusal: str = "{model} cannot be judged by this criterion."
@@ -147,7 +148,7 @@ def criterion_named(name: str) -> Criterion:
 # -- hidden parts -----------------------------------------------------------------------------
 
 
-def _hidden_cells(model: Any, part: Part) -> RowScores:
+def _hidden_cells(model: Any, part: HiddenPart) -> RowScores:
     from falsezero.analysis.heldout import hide_cells, score_cells
 
     hidden = hide_cells(part.table, part.n_parts, part.seed, part.number)
@@ -158,14 +159,14 @@ def _hidden_cells(model: Any, part: Part) -> RowScores:
     return RowScores(*score_cells(model, hidden, is_binary))
 
 
-def _hidden_rows(model: Any, part: Part) -> RowScores:
+def _hidden_rows(model: Any, part: HiddenPart) -> RowScores:
     from falsezero.analysis.heldout import score_rows, split_rows
 
     folds = split_rows(part.table, part.n_parts, part.seed)
     return RowScores(*score_rows(model, part.table, folds[part.number]))
 
 
-def _hidden_tokens(model: Any, part: Part) -> RowScores:
+def _hidden_tokens(model: Any, part: HiddenPart) -> RowScores:
     from falsezero.analysis.heldout import score_completion, split_rows
 
     folds = split_rows(part.table, part.n_parts, part.seed)
@@ -244,7 +245,7 @@ def _sample_size(candidates: Sequence[Any], table: Any) -> Convention:
     return Convention(f"n = {n_cells} observed cells", n_cells)
 
 
-def _bic(model: Any, part: Part) -> float:
+def _bic(model: Any, part: HiddenPart) -> float:
     """-2 L + P log(n), with one n for all candidates."""
     model.fit(part.table)
     penalty = math.log(part.convention.value) - 2
@@ -293,7 +294,7 @@ def _estimate_or_bound(candidates: Sequence[Any], table: Any) -> Convention:
     return Convention(f"annealed estimate, {chains} chains of {steps} steps", _ANNEALING)
 
 
-def _evidence(model: Any, part: Part) -> float:
+def _evidence(model: Any, part: HiddenPart) -> float:
     from falsezero.analysis.evidence import log_evidence
 
     model.fit(part.table)

@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
-from falsezero.analysis.criteria import Convention, Criterion, Part, RowScores
+from falsezero.analysis.criteria import Convention, Criterion, HiddenPart, RowScores
 from falsezero.analysis.noise import find_phantoms
 from falsezero.base.capabilities import capabilities_of
 from falsezero.base.estimator import spawn_seeds
@@ -64,7 +64,7 @@ class Plan(NamedTuple):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
             model = self._seeded(*task)
-            part = Part(self.table, task.part, self.n_splits, self.entropy, self.convention)
+            part = HiddenPart(self.table, task.part, self.n_splits, self.entropy, self.convention)
             outcome = _outcome(self.criterion.evaluate(model, part), model)
         outcome["seconds"] = time.perf_counter() - began
         outcome["converged"] = bool(vars(model).get("converged_", True))

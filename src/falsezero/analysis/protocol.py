@@ -15,7 +15,7 @@ from falsezero.analysis.memory import Memory, fingerprint
 from falsezero.analysis.plan import Plan, Task, entropy_of
 from falsezero.data.read import as_table
 
-__all__ = ["planned", "run", "summarise"]
+__all__ = ["planned", "run_plan", "summarise"]
 
 
 def planned(
@@ -48,7 +48,9 @@ def _seed_of(candidates: list[Any]) -> Any:
     return next((seed for seed in seeds if seed is not None), None)
 
 
-def run(plan: Plan, *, n_jobs: int | None, memory: Memory, verbose: int) -> list[dict[str, Any]]:
+def run_plan(
+    plan: Plan, *, n_jobs: int | None, memory: Memory, verbose: int
+) -> list[dict[str, Any]]:
     """Evaluate every task without an outcome; outcomes in the order of `plan.tasks`."""
     open_tasks = [task for task in plan.tasks if task not in memory]
     jobs = min(effective_n_jobs(n_jobs), max(len(open_tasks), 1))

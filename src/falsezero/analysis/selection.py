@@ -13,7 +13,7 @@ import numpy as np
 from sklearn.base import clone
 
 from falsezero.analysis.criteria import CRITERIA
-from falsezero.analysis.protocol import planned, run, summarise
+from falsezero.analysis.protocol import planned, run_plan, summarise
 from falsezero.base.capabilities import capabilities_of
 from falsezero.data.tidy import Tidy
 
@@ -124,7 +124,7 @@ def select(
     if size_warning(max(numbers), plan.table.shape):
         warnings.warn(size_warning(max(numbers), plan.table.shape), stacklevel=2)
     plan = plan._replace(names=[f"{number} components" for number in numbers])
-    outcomes = run(plan, n_jobs=n_jobs, memory=memory, verbose=verbose)
+    outcomes = run_plan(plan, n_jobs=n_jobs, memory=memory, verbose=verbose)
     rows = summarise(plan, outcomes)
     values = np.array([row[criterion] for row in rows])
     best = int(np.nanargmax(plan.criterion.sign * values))

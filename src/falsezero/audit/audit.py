@@ -11,7 +11,7 @@ import numpy as np
 from scipy import sparse
 
 from falsezero.analysis.phantom_test import PhantomTest, phantom_test
-from falsezero.audit.cells import Survey, mask_at, survey_cells
+from falsezero.audit.cells import ZeroSurvey, mask_at, survey_cells
 from falsezero.audit.doubt import (
     Detection,
     most_content,
@@ -168,7 +168,7 @@ class Audit:
         return None if self.model is None else self.model.cell_odds(self.table.shape)
 
     @cached_property
-    def _survey(self) -> Survey:
+    def _survey(self) -> ZeroSurvey:
         known = None if self.order is self.expected else self.order
         if self._cell_odds is not None:
             return survey_large(self.table, self._cell_odds, known, self.certain)

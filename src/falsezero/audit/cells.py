@@ -9,7 +9,7 @@ import numpy as np
 from falsezero.audit.probabilities import Probabilities
 from falsezero.data.table import Table
 
-__all__ = ["Survey", "best_cells", "mask_at", "survey_cells"]
+__all__ = ["ZeroSurvey", "best_cells", "mask_at", "survey_cells"]
 
 _MOST_LISTED = 100_000
 """Zeros that a list may have; of more, the best are kept."""
@@ -18,7 +18,7 @@ SURPRISING = 0.5
 """A zero is surprising where a one was expected more often than not."""
 
 
-class Survey(NamedTuple):
+class ZeroSurvey(NamedTuple):
     """What one pass over the zeros found."""
 
     rows: np.ndarray
@@ -40,7 +40,7 @@ class Survey(NamedTuple):
         """How many zeros are surprising, listed or not."""
         return int(self.row_surprising.sum())
 
-    def without_list(self) -> Survey:
+    def without_list(self) -> ZeroSurvey:
         """The same without any cell listed."""
         nothing = np.empty(0, dtype=int)
         return self._replace(rows=nothing, columns=nothing, expected=nothing * 1.0)
@@ -51,7 +51,7 @@ def survey_cells(
     expected: Probabilities,
     present: Probabilities | None,
     checked: Any,
-) -> Survey:
+) -> ZeroSurvey:
     """Look at every zero once, a few rows at a time; zeros in the mask `checked` are left out."""
     n_rows, n_columns = table.shape
     sums = {name: np.zeros(n_rows) for name in ("expected", "surprising", "present")}
@@ -77,7 +77,7 @@ def survey_cells(
             listed = len(kept[0][0])
     rows, columns, p, order = best_cells(kept)
     blank = np.nan if present is None else 1.0
-    return Survey(
+    return ZeroSurvey(
         rows,
         columns,
         p,

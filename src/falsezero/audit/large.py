@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import expit
 
-from falsezero.audit.cells import Survey, best_cells, mask_at
+from falsezero.audit.cells import ZeroSurvey, best_cells, mask_at
 from falsezero.audit.doubt import Detection
 from falsezero.audit.probabilities import Probabilities
 from falsezero.data.table import Table
@@ -33,7 +33,7 @@ class _Zeros(NamedTuple):
 
 def survey_large(
     table: Table, odds: CellOdds, present: Probabilities | None, checked: Any
-) -> Survey:
+) -> ZeroSurvey:
     """Surprising zeros by bounded search, all of them; sums over zeros from cells drawn by row.
 
     Sums of `expected` and `present` are unbiased estimates, to some ten per cent for a row and much
@@ -60,7 +60,7 @@ def survey_large(
     rows, columns, p, order = kept[0]
     blank = np.nan if present is None else 1.0
     (by_row, row_there), (by_column, column_there) = sums
-    return Survey(
+    return ZeroSurvey(
         rows, columns, p, order, by_row, by_column, *counts, row_there * blank, column_there * blank
     )
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from falsezero.audit.audit import Audit
-from falsezero.audit.cells import Survey, survey_cells
+from falsezero.audit.cells import ZeroSurvey, survey_cells
 from falsezero.audit.checks import checked_cells
 from falsezero.audit.doubt import Detection
 from falsezero.audit.probabilities import Probabilities
@@ -75,7 +75,7 @@ class LooksAudit(Audit):
         return models[0].observers_
 
     @cached_property
-    def _survey(self) -> Survey:
+    def _survey(self) -> ZeroSurvey:
         return survey_cells(self.table, self.present, self.present, self.certain)
 
     @cached_property

@@ -9,7 +9,7 @@ import numpy as np
 
 from falsezero.data.tidy import Tidy
 from falsezero.models.average.average import POPULARITY, StackedAverage
-from falsezero.models.average.stacking import Draw, cross_fit
+from falsezero.models.average.stacking import StackingTrial, cross_fit
 
 __all__ = ["AVERAGE", "Trial", "run_trial"]
 
@@ -134,7 +134,9 @@ _COLUMNS = [
 ]
 
 
-def _counts(draws: list[Draw], odds: list[np.ndarray], shape: tuple[int, int]) -> dict[str, Any]:
+def _counts(
+    draws: list[StackingTrial], odds: list[np.ndarray], shape: tuple[int, int]
+) -> dict[str, Any]:
     """How much was hidden, and how much of it came back."""
     tried = draws[0].n_tried or len(np.unique(np.concatenate([draw.rows for draw in draws])))
     scale = shape[0] / max(1, tried)
@@ -176,7 +178,11 @@ def _in_top(score: np.ndarray, weight: np.ndarray, top: float) -> np.ndarray:
 
 
 def _judge(
-    model: StackedAverage, draws: list[Draw], odds: list[np.ndarray], scheme: str, n_rows: int
+    model: StackedAverage,
+    draws: list[StackingTrial],
+    odds: list[np.ndarray],
+    scheme: str,
+    n_rows: int,
 ) -> list[dict[str, Any]]:
     """Every method on the trials of one scheme, with errors from drawing rows again."""
     scores = {AVERAGE: odds}
@@ -210,13 +216,15 @@ def _judge(
     return found
 
 
-def _looked_at(draws: list[Draw]) -> tuple[list[Draw], int]:
+def _looked_at(draws: list[StackingTrial]) -> tuple[list[StackingTrial], int]:
     """The same trials with the rows numbered that have any cell in them, and how many have."""
     distinct = np.unique(np.concatenate([draw.rows for draw in draws]))
     return [d._replace(rows=np.searchsorted(distinct, d.rows)) for d in draws], len(distinct)
 
 
-def _precision(score: np.ndarray, draw: Draw, again: np.ndarray) -> tuple[np.ndarray, float, float]:
+def _precision(
+    score: np.ndarray, draw: StackingTrial, again: np.ndarray
+) -> tuple[np.ndarray, float, float]:
     """Average precision (of the sample, then with rows drawn again), recall in the top, AUC."""
     # Equal scores come in random order: a method must not gain from how the table is sorted.
     order = np.lexsort((np.random.default_rng(0).permutation(len(score)), -score))
@@ -235,7 +243,9 @@ def _precision(score: np.ndarray, draw: Draw, again: np.ndarray) -> tuple[np.nda
     return np.array(precisions), float(recall.sum() / max(1, draw.hidden.sum())), auc
 
 
-def _gain(draws: list[Draw], odds: list[np.ndarray], common: list[np.ndarray]) -> dict[str, Any]:
+def _gain(
+    draws: list[StackingTrial], odds: list[np.ndarray], common: list[np.ndarray]
+) -> dict[str, Any]:
     """Log loss of average and popularity on "hidden or not", and the gain summed by row."""
     n_rows = 1 + max((int(draw.rows.max(initial=0)) for draw in draws), default=0)
     by_row = np.zeros(n_rows)
@@ -253,6 +263,6 @@ def _gain(draws: list[Draw], odds: list[np.ndarray], common: list[np.ndarray]) -
     }
 
 
-def _log_loss(log_odds: np.ndarray, draw: Draw) -> np.ndarray:
+def _log_loss(log_odds: np.ndarray, draw: StackingTrial) -> np.ndarray:
     eta = log_odds + np.log(draw.share)
     return np.asarray(draw.weight * (np.logaddexp(0, eta) - draw.hidden * eta))

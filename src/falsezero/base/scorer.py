@@ -18,7 +18,7 @@ from falsezero.data.table import Table
 from falsezero.data.validate import check_room, check_table
 from falsezero.inference.logistic import fit_logistic_bounded
 
-__all__ = ["CellScorer", "Link", "fit_link"]
+__all__ = ["CellScorer", "ScoreLink", "fit_link"]
 
 _BLOCK_CELLS = 1 << 22
 """Cells of the largest dense work array: 32 MB."""
@@ -38,7 +38,7 @@ _WIDTHS = (1 / 16, 1 / 4, 1.0)
 Scoring = Callable[[Block], np.ndarray]
 
 
-class Link(NamedTuple):
+class ScoreLink(NamedTuple):
     """An increasing map from scores to probabilities: expit(intercept + slope * z(score)).
 
     z(s) = asinh(s / 2wq) - asinh((1 - s) / 2w(1 - q)), with q the share of ones in the table. For
@@ -62,7 +62,7 @@ class Link(NamedTuple):
         return probabilities
 
 
-def fit_link(scores: np.ndarray, values: np.ndarray) -> Link:
+def fit_link(scores: np.ndarray, values: np.ndarray) -> ScoreLink:
     """Logistic regression of zeros and ones on their scores, with an increasing link.
 
     The width is the most likely of a few, judged by at most 2^14 cells. The slope has a weak prior
@@ -73,7 +73,7 @@ def fit_link(scores: np.ndarray, values: np.ndarray) -> Link:
     True
     """
     rate = float((values.sum() + 0.5) / (len(values) + 1))
-    link, found = Link(rate, _WIDTHS[0], 0.0, 1.0), []
+    link, found = ScoreLink(rate, _WIDTHS[0], 0.0, 1.0), []
     is_large = len(values) > _WIDTH_CELLS
     some = _some_cells(len(values)) if is_large else np.s_[:]
     for width in _WIDTHS:
@@ -88,7 +88,7 @@ def _some_cells(n_cells: int) -> np.ndarray:
     return np.random.default_rng(0).integers(0, n_cells, _WIDTH_CELLS)
 
 
-def _fit_width(link: Link, scores: np.ndarray, values: np.ndarray) -> tuple[float, Link]:
+def _fit_width(link: ScoreLink, scores: np.ndarray, values: np.ndarray) -> tuple[float, ScoreLink]:
     """Loss and link of the best intercept and slope, starting from those of `link`."""
     z = link.spread(scores)
     found = fit_logistic_bounded(
@@ -112,8 +112,8 @@ class CellScorer(Estimator):
 
     A model supplies its constructor and two small methods: `_learn` (stores what is learnt) and
     `_scoring` (the function from a block of rows to its scores). Scores are whatever the method
-    defines; `reconstruct` turns them into probabilities by an increasing `Link` learnt from the
-    fitted table, which keeps their order.
+    defines; `reconstruct` turns them into probabilities by an increasing `ScoreLink`, learnt from
+    the fitted table, which keeps their order.
     """
 
     capabilities = Capabilities("binary", link=None, row_score=None, sparse=True)

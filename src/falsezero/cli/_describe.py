@@ -11,7 +11,7 @@ import click
 from falsezero.cli._common import phantoms_of, shown_number
 from falsezero.cli._output import write_json
 
-__all__ = ["as_text", "describe", "show"]
+__all__ = ["describe", "description_text", "show"]
 
 _LABELS = {
     "log_likelihood": "log likelihood",
@@ -66,11 +66,11 @@ def show(summary: dict[str, Any], as_json: bool) -> None:
         from falsezero.data.plain_text import printable
 
         is_seen = sys.stdout.isatty()
-        text = as_text(summary, shutil.get_terminal_size().columns if is_seen else None)
+        text = description_text(summary, shutil.get_terminal_size().columns if is_seen else None)
         click.echo(printable(text))
 
 
-def as_text(summary: dict[str, Any], width: int | None = None) -> str:
+def description_text(summary: dict[str, Any], width: int | None = None) -> str:
     """The same for a person to read, in lines of `width` at most."""
     size = f"{summary['n_columns']} columns"
     if summary["n_rows"] is not None:

@@ -67,12 +67,12 @@ def check_questions(known: dict[str, Any], is_page: bool) -> None:
 
 def stated(known: dict[str, Any]) -> dict[str, Any]:
     """Arguments of `falsezero.audit` from what the files say."""
-    from falsezero.data.side_files import read_pairs, read_values
+    from falsezero.data.side_files import read_labelled_values, read_pairs
 
     detection, certain = known["detection"], known["certain"]
     return {
         "loss": known["loss"],
-        "detection": None if detection is None else read_values(detection),
+        "detection": None if detection is None else read_labelled_values(detection),
         "certain": None if certain is None else read_pairs(certain),
     }
 

@@ -7,7 +7,7 @@ from itertools import islice
 from typing import Any, NamedTuple
 
 from falsezero.data.cells import is_number
-from falsezero.data.errors import quote as shortened
+from falsezero.data.errors import quote
 from falsezero.data.lines import Lines
 from falsezero.data.roles import Survey, is_total, long_roles
 
@@ -26,9 +26,9 @@ _A_LIST = 4
 _A_WORD, _MOST_MARKS = 40, 4
 
 
-def quote(name: object) -> str:
+def quote_name(name: object) -> str:
     """A quoted name, long enough to be pasted into an option."""
-    return shortened(name, limit=300)
+    return quote(name, limit=300)
 
 
 class TextCell(NamedTuple):
@@ -52,21 +52,21 @@ def remedies_for_text(
     roles = {} if index is not None else long_roles(names, _sample(file))
     may_name = index is None and bool(found.label) and is_number(found.label)
     if roles:
-        pair = f"row={quote(roles['row'])} and column={quote(roles['column'])}"
+        pair = f"row={quote_name(roles['row'])} and column={quote_name(roles['column'])}"
         ways = [f"{pair} if every line is one find"]
     elif len(names) <= _A_LIST:
-        first, second = map(quote, names[:2])
+        first, second = map(quote_name, names[:2])
         ways = [f"row={first} and column={second} if every line is one find"]
     else:
         survey = _survey(file, names, drop)
         answer = _leave_out_columns(survey, found.column, taken, index)
         if answer:
             return answer
-        ways = [f"drop={quote(found.column)} to leave that column out"]
+        ways = [f"drop={quote_name(found.column)} to leave that column out"]
         if _may_be_mark(found.text) and len(set(survey.unknown[found.column])) <= _MOST_MARKS:
             ways.insert(0, _meanings(survey.marks, found.text))
     if may_name:
-        ways.append(f"index={quote(found.column)} if that column names the rows")
+        ways.append(f"index={quote_name(found.column)} if that column names the rows")
     return ", or ".join(ways)
 
 
@@ -109,9 +109,9 @@ def _leave_out_columns(survey: Survey, column: str, taken: str, index: Any) -> s
     useless = {*survey.words, *survey.beside, *[taken] * (named != taken)} - {named}
     if column not in survey.words or (len(useless) < 2 and named == taken):
         return ""
-    settings = [f"index={quote(named)}"] * (named != taken)
+    settings = [f"index={quote_name(named)}"] * (named != taken)
     if useless:
-        listed = ", ".join(quote(name) for name in survey.names if name in useless)
+        listed = ", ".join(quote_name(name) for name in survey.names if name in useless)
         settings.append(f"drop=[{listed}]")
     return f"{' and '.join(settings)} if the other columns hold the table"
 
@@ -122,8 +122,9 @@ def _meanings(marks: Sequence[str], text: str) -> str:
     if len(text.strip()) <= _A_MARK or text.strip() not in words or len(words) > _MOST_MARKS:
         words = [text.strip()]
     if len(words) == 1:
-        return f"marks={{{quote(words[0])}: 1}} if it means present (0: absent, None: not observed)"
-    listed = ", ".join(f"{quote(word)}: None" for word in words)
+        mark = f"marks={{{quote_name(words[0])}: 1}}"
+        return f"{mark} if it means present (0: absent, None: not observed)"
+    listed = ", ".join(f"{quote_name(word)}: None" for word in words)
     return f"marks={{{listed}}} if they mean not observed (1: present, 0: absent)"
 
 
@@ -157,7 +158,7 @@ def skip_to_header(file: Lines) -> int:
 
 def total_row(label: str) -> list[str]:
     """A hint if the label of a row is that of a total."""
-    return [f"drop={quote(label)} to leave that row out"] * is_total(label)
+    return [f"drop={quote_name(label)} to leave that row out"] * is_total(label)
 
 
 def _sample(file: Lines) -> list[list[str]]:

@@ -9,7 +9,7 @@ from typing import Any
 
 from falsezero.data.errors import DataError
 
-__all__ = ["Cells", "NotANumber", "is_number"]
+__all__ = ["CellNumbers", "NotANumber", "is_number"]
 
 MISSING = ("", "na", "n/a", "nan", "null", "none", "<na>", "?")
 YES = ("true", "t", "yes", "y", "ja", "oui", "s\N{LATIN SMALL LETTER I WITH ACUTE}")
@@ -25,13 +25,13 @@ class NotANumber(ValueError):  # noqa: N818
     """The text of a cell that is neither a number nor a mark that is known."""
 
 
-class Cells(dict[str, float]):
+class CellNumbers(dict[str, float]):
     """Look-up from the text of a cell to its number; NaN where nothing was observed.
 
     `marks` says what other texts mean, None for not observed, and has the last word. Cells of real
     tables repeat, so a text is parsed once and remembered.
 
-    >>> cells = Cells({"P": 1, "-": None})
+    >>> cells = CellNumbers({"P": 1, "-": None})
     >>> cells["1,250"], cells["45 %"]
     (1250.0, 0.45)
     >>> cells["1"], cells[" 0 "], cells["NA"], cells["yes"], cells["p"], cells["-"]

@@ -13,10 +13,10 @@ from falsezero.data.objects import are_baskets, from_baskets, from_object
 from falsezero.data.table import Table
 from falsezero.data.values import filled
 
-__all__ = ["opened"]
+__all__ = ["unwrapped"]
 
 
-def opened(X: Any) -> Any:
+def unwrapped(X: Any) -> Any:
     """Convert a table that scikit-learn would misread; return anything else as it is.
 
     Masked cells become NaN. Sets and lists of labels, AnnData, graphs, xarray arrays, frames of
@@ -24,7 +24,7 @@ def opened(X: Any) -> Any:
     `as_table` reads them; a first column counts as labels only where it holds text. Indices of
     sparse matrices are checked.
 
-    >>> opened(np.ma.array([[1, 0]], mask=[[False, True]]))
+    >>> unwrapped(np.ma.array([[1, 0]], mask=[[False, True]]))
     array([[ 1., nan]])
     """
     if isinstance(X, Table):

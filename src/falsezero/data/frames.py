@@ -12,7 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from falsezero.data.cells import Cells, NotANumber
+from falsezero.data.cells import CellNumbers, NotANumber
 from falsezero.data.checks import Hints, Raw, only_ones_and_gaps
 from falsezero.data.errors import DataError, quote, suggest
 from falsezero.data.labels import are_row_numbers, ids_warning, may_be_ids, tidy_labels
@@ -199,7 +199,7 @@ def _numbers(series: nw.Series[Any], source: str, rows: Any) -> NDArray[np.float
     if series.dtype.is_numeric() or series.dtype == nw.Boolean:
         filled = series.cast(nw.Float64)
         return np.asarray(filled.to_numpy(), dtype=np.float64)
-    cells = Cells()
+    cells = CellNumbers()
     numbers = np.empty(len(series))
     for position, entry in enumerate(series.to_list()):
         try:

@@ -65,9 +65,9 @@ def row_groups(groups: Any, rows: Any, *, n_bins: int = 8, option: str = "groups
 
 def _values(groups: Any, rows: np.ndarray, option: str) -> np.ndarray:
     if isinstance(groups, str | os.PathLike):
-        from falsezero.data.side_files import read_values
+        from falsezero.data.side_files import read_labelled_values
 
-        groups = read_values(groups)
+        groups = read_labelled_values(groups)
     if hasattr(groups, "index") and hasattr(groups, "to_dict"):
         groups = groups.to_dict()
     if not isinstance(groups, Mapping):

@@ -17,7 +17,7 @@ from falsezero.data.errors import DataError, quote, suggest
 if TYPE_CHECKING:
     from falsezero.data.tidy import Tidy
 
-__all__ = ["Levels", "joined", "levels_of", "mask_of", "multi_index", "own_name", "picked"]
+__all__ = ["Levels", "join_levels", "levels_of", "mask_of", "multi_index", "own_name", "picked"]
 
 Levels = dict[str, NDArray[Any]]
 
@@ -85,7 +85,7 @@ def own_name(level: str, axis: str, taken: Iterable[str]) -> str:
     return f"{axis} {level}" if level in taken else level
 
 
-def joined(found: Tidy, axis: str, levels: Levels | None, lookup: dict[Any, int]) -> Tidy:
+def join_levels(found: Tidy, axis: str, levels: Levels | None, lookup: dict[Any, int]) -> Tidy:
     """A list of findings with one more column per level, after the column of labels."""
     from falsezero.data.tidy import Tidy
 

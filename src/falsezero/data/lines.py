@@ -13,7 +13,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol
 
-from falsezero.data.cells import Cells
+from falsezero.data.cells import CellNumbers
 from falsezero.data.errors import DataError, FileReadError, quote, suggest
 from falsezero.data.limits import allowed_bytes, check_size
 
@@ -68,7 +68,7 @@ class Lines(Protocol):
     def records(self) -> Iterator[Record]:
         """Line numbers from 1, and the fields of each line that is not blank."""
 
-    def cells(self) -> Cells:
+    def cells(self) -> CellNumbers:
         """What texts mean."""
 
 
@@ -100,9 +100,9 @@ class TextFile(NamedTuple):
             return
         yield from held
 
-    def cells(self) -> Cells:
+    def cells(self) -> CellNumbers:
         """What the texts of this file mean; where fields end at a semicolon, 0,5 is a half."""
-        return Cells(self.marks, decimal="," if self.cut == ";" else ".")
+        return CellNumbers(self.marks, decimal="," if self.cut == ";" else ".")
 
     @property
     def cut(self) -> str:

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-from falsezero.data.cells import MEANINGS, Cells, NotANumber, is_number
+from falsezero.data.cells import MEANINGS, CellNumbers, NotANumber, is_number
 
 __all__ = ["Survey", "is_total", "long_roles"]
 
@@ -84,7 +84,7 @@ class Survey:
     else; and `marks` the texts that stand in the other columns and mean nothing yet.
     """
 
-    def __init__(self, names: Sequence[str], lines: Sequence[Sequence[str]], cells: Cells):
+    def __init__(self, names: Sequence[str], lines: Sequence[Sequence[str]], cells: CellNumbers):
         self.names = list(names)
         self.entries = [_entries(lines, at) for at in range(len(names))]
         unknown = [[text for text in each if _value(cells, text) is None] for each in self.entries]
@@ -138,13 +138,13 @@ def _are_names(entries: Sequence[str]) -> bool:
     return 2 * marks < len(entries) and len(set(entries)) > 1 and max(map(len, entries)) > 1
 
 
-def _value(cells: Cells, text: str) -> float | None:
+def _value(cells: CellNumbers, text: str) -> float | None:
     try:
         return cells[text]
     except NotANumber:
         return None
 
 
-def _has_other_numbers(cells: Cells, entries: Sequence[str]) -> bool:
+def _has_other_numbers(cells: CellNumbers, entries: Sequence[str]) -> bool:
     values = [_value(cells, text) for text in entries]
     return any(value not in (None, 0.0, 1.0) and value == value for value in values)

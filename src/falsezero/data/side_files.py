@@ -9,12 +9,12 @@ import numpy as np
 from falsezero.data.errors import DataError
 from falsezero.data.guess import preview
 
-__all__ = ["read_pairs", "read_values"]
+__all__ = ["read_labelled_values", "read_pairs"]
 
 _ALL = 1 << 31
 
 
-def read_values(path: Any) -> dict[str, Any]:
+def read_labelled_values(path: Any) -> dict[str, Any]:
     """Labels and what is known of each: numbers where all of them are, else text.
 
     The first line is a header. An empty value is NaN among numbers and None among texts.

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from falsezero.data.cells import Cells, NotANumber
+from falsezero.data.cells import CellNumbers, NotANumber
 from falsezero.data.errors import DataError, quote, suggest
 from falsezero.data.formats.text import whole_or_text
 from falsezero.data.labels import tidy_labels
@@ -33,7 +33,7 @@ class Listing(NamedTuple):
     source: str
     columns: dict[str, list[Any]]
     place: Callable[[int], str]
-    cells: Cells
+    cells: CellNumbers
     allowed: int
     """Bytes that its looks may take in memory."""
 
@@ -159,7 +159,7 @@ def listing_of(obj: Any, options: ReadOptions | None = None) -> Listing:
         )
     columns = {str(name): frame[name].to_list() for name in frame.columns}
     allowed = max(FREE, EXPANSION * 8 * len(frame) * len(columns))
-    return Listing(source, columns, lambda entry: f"{source} row {entry}", Cells(), allowed)
+    return Listing(source, columns, lambda entry: f"{source} row {entry}", CellNumbers(), allowed)
 
 
 def _file_listing(file: Path, options: ReadOptions) -> Listing:
@@ -177,7 +177,7 @@ def _file_listing(file: Path, options: ReadOptions) -> Listing:
     names, lines = kind.first_lines(file, options, sys.maxsize)
     columns = {name: [line[at] for line in lines] for at, name in enumerate(names)}
     allowed = allowed_bytes(file, options.max_gigabytes)
-    cells = Cells(options.marks)
+    cells = CellNumbers(options.marks)
     return Listing(str(file), columns, lambda entry: f"{file} row {entry + 1}", cells, allowed)
 
 

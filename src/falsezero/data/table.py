@@ -16,7 +16,7 @@ from falsezero.data.indices import check_indices
 from falsezero.data.labels import as_labels, find_label, pick
 from falsezero.data.levels import (
     Levels,
-    joined,
+    join_levels,
     levels_of,
     mask_of,
     multi_index,
@@ -216,8 +216,8 @@ did you mean 'Rudabanya'?
         row       region  plot  column  expected
         Jura / 2  Jura       2  Sus          0.7
         """
-        with_rows = joined(found, "row", self.row_levels, self._row_lookup)
-        return joined(with_rows, "column", self.column_levels, self._column_lookup)
+        with_rows = join_levels(found, "row", self.row_levels, self._row_lookup)
+        return join_levels(with_rows, "column", self.column_levels, self._column_lookup)
 
     def to_numpy(self) -> NDArray[np.float64]:
         """Dense float array; NaN marks cells that were not observed."""

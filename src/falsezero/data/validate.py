@@ -9,7 +9,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from falsezero.data.containers import opened
+from falsezero.data.containers import unwrapped
 from falsezero.data.labels import tidy_labels
 from falsezero.data.levels import levels_of
 from falsezero.data.shards import Shards
@@ -47,7 +47,7 @@ def check_table(
         raise TypeError(
             f"{type(estimator).__name__} needs the whole table in memory, and cannot take {X!r}."
         )
-    X = opened(X)
+    X = unwrapped(X)
     named = X if isinstance(X, Table) else None
     if named is not None and not reset:
         _keep_names(estimator, named, reset)
@@ -122,7 +122,7 @@ def check_room(model: Any, X: Any) -> None:
 
 def labels_of(estimator: Any, X: Any) -> tuple[np.ndarray, np.ndarray]:
     """Row and column labels of a table, from itself or from what the estimator was fitted on."""
-    X = opened(X)
+    X = unwrapped(X)
     if isinstance(X, Table):
         rows, columns = X.rows, X.columns
     else:

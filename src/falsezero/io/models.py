@@ -40,6 +40,8 @@ VERSION = 2
 """Version 1 stored the fields of a NamedTuple by position; 2 stores them by name."""
 _RENAMED = {"discrete-pca": {"model": "family"}, "bmf": {"draws": "n_draws"}}
 """Parameters that have been renamed since files with them may have been saved."""
+_RENAMED_TUPLES = {"Link": "ScoreLink", "Draw": "StackingTrial", "Rows": "RowOnes"}
+"""Likewise for NamedTuples, where a model no longer has one of the old name."""
 _META, _DIGEST = "meta.json", "sha256"
 _NOT_KEPT = ("callback", "checkpoint")
 _ARRAY_KINDS = "biufU"
@@ -384,14 +386,14 @@ def _unpack(
         return arrays[node["number"]]
     if tag == "model":
         return rebuild(node)
-    if tag == "named" and "fields" in node:
-        fields = {name: unpack(item) for name, item in node["fields"].items()}
-        return tuples[node["type"]](**fields)
+    if tag == "named":
+        kind = tuples.get(node["type"]) or tuples[_RENAMED_TUPLES[node["type"]]]
+        if "fields" in node:
+            return kind(**{name: unpack(item) for name, item in node["fields"].items()})
+        return kind(*unpack(node["items"]))
     items = unpack(node["items"])
     if tag == "objects":
         array = np.empty(len(items), dtype=object)
         array[:] = items
         return array.reshape(node["shape"])
-    if tag == "named":
-        return tuples[node["type"]](*items)
     return {"dict": dict, "tuple": tuple, "tidy": Tidy}[tag](items)

@@ -9,7 +9,7 @@ import falsezero as fz
 from falsezero.models.average import large
 from falsezero.models.average.large import CellOdds, _Voice, draw_large
 from falsezero.models.average.members import Member
-from falsezero.models.average.stacking import column_rates, hide_ones
+from falsezero.models.average.stacking import hide_ones, smoothed_column_rates
 
 N, T, KEPT = 5, 4, 0.9
 
@@ -170,7 +170,7 @@ def test_a_trial_hides_ones_and_draws_zeros(judged, n_looked, monkeypatch):
     np.testing.assert_allclose(
         np.sort(draw.weight[~draw.hidden]), np.sort(weight[free] * 60 / n_looked)
     )
-    np.testing.assert_allclose(seen["odds"].rates, column_rates(spoilt))
+    np.testing.assert_allclose(seen["odds"].rates, smoothed_column_rates(spoilt))
     expected = np.column_stack([*seen["odds"].features(draw.rows, draw.columns)])
     np.testing.assert_allclose(draw.features, expected, rtol=1e-5)
     assert (draw.scheme, draw.n_tried) == ("cells", 60)

@@ -7,8 +7,8 @@ from scipy.optimize import minimize
 from scipy.special import expit
 
 from falsezero.models.average.stacking import (
-    Draw,
     Stack,
+    StackingTrial,
     clipped_logit,
     cross_fit,
     deal_ones,
@@ -126,7 +126,7 @@ def trial(scheme, share=0.1, seed=0, n=6000):
     hidden = rng.random(n) < odds / (1 + odds)
     features = np.column_stack([truth, rng.normal(size=n)])
     rows, columns = np.arange(n) % 50, np.arange(n) // 50
-    return Draw(scheme, share, rows, columns, hidden, np.ones(n), features)
+    return StackingTrial(scheme, share, rows, columns, hidden, np.ones(n), features)
 
 
 def test_the_level_is_that_of_the_table_not_of_the_trial():

@@ -15,7 +15,7 @@ from falsezero.models.noisy_or.likelihood import (
     exact_log_likelihood,
     importance_log_likelihood,
 )
-from falsezero.models.noisy_or.steps import Sources
+from falsezero.models.noisy_or.steps import NoisyOrState
 
 TABLE = np.array([[1.0, 0, 1], [0, 0, np.nan], [1, 1, 1], [0, np.nan, 0]])
 
@@ -24,7 +24,7 @@ TABLE = np.array([[1.0, 0, 1], [0, 0, np.nan], [1, 1, 1], [0, np.nan, 0]])
 def _state():
     rng = np.random.default_rng(0)
     theta, leak = rng.uniform(0.1, 1.5, (2, 3)), rng.uniform(0.05, 0.4, 3)
-    return Sources(theta, leak, np.array([-0.5, 0.3]), 0)
+    return NoisyOrState(theta, leak, np.array([-0.5, 0.3]), 0)
 
 
 def by_hand(state, row):

@@ -15,7 +15,7 @@ from falsezero.models.noisy_or.likelihood import (
     importance_log_likelihood,
 )
 from falsezero.models.noisy_or.start import is_needed
-from falsezero.models.noisy_or.steps import FactorisedSteps, Sources, TruncatedSteps
+from falsezero.models.noisy_or.steps import FactorisedSteps, NoisyOrState, TruncatedSteps
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
@@ -24,7 +24,9 @@ def drawn(n_rows=40, n_columns=7, n_sources=3, missing=0.0, seed=0):
     """A table from the model, NaN in it, and the model."""
     rng = np.random.default_rng(seed)
     theta = rng.gamma(0.6, 1.2, (n_sources, n_columns)).clip(1e-3, 3)
-    state = Sources(theta, rng.uniform(0.03, 0.3, n_columns), rng.normal(-0.5, 0.5, n_sources), 0)
+    state = NoisyOrState(
+        theta, rng.uniform(0.03, 0.3, n_columns), rng.normal(-0.5, 0.5, n_sources), 0
+    )
     on = (rng.random((n_rows, n_sources)) < 1 / (1 + np.exp(-state.odds))).astype(float)
     X = (rng.random((n_rows, n_columns)) > np.exp(-state.leak - on @ theta)).astype(float)
     X[rng.random(X.shape) < missing] = np.nan
@@ -170,7 +172,7 @@ def test_the_patterns_of_the_images_are_found():
     assert model.active_.all()
     (block,) = Blocks.cut(test.table.values, block_rows=2000)
     odds = np.log(train.priors / (1 - train.priors))
-    truth = Sources(-np.log1p(-train.loadings), -np.log1p(-train.leak), odds, 0)
+    truth = NoisyOrState(-np.log1p(-train.loadings), -np.log1p(-train.leak), odds, 0)
     best = exact_log_likelihood(block, truth).mean()
     assert best >= model.log_likelihood(test.table).mean() >= 1.02 * best
     assert (model.codes(train.table).to_numpy().sum(axis=1) - train.sources.sum(axis=1)).std() < 1

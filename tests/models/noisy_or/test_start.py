@@ -10,7 +10,7 @@ from falsezero.data.blocks import Blocks
 from falsezero.inference.contract import Point
 from falsezero.models.noisy_or import start
 from falsezero.models.noisy_or.start import is_needed, missed
-from falsezero.models.noisy_or.steps import Sources, TruncatedSteps
+from falsezero.models.noisy_or.steps import NoisyOrState, TruncatedSteps
 
 
 def blocks_of(table, rows=None):
@@ -19,7 +19,7 @@ def blocks_of(table, rows=None):
 
 def a_run(posterior, theta, odds):
     """What a short run ended with."""
-    state = Sources(np.array(theta), np.zeros(len(theta[0])), np.array(odds), 0)
+    state = NoisyOrState(np.array(theta), np.zeros(len(theta[0])), np.array(odds), 0)
     parts = np.array_split(np.array(posterior), 2)
     point = Point(state, [SimpleNamespace(posterior=part) for part in parts])
     return SimpleNamespace(point=point, objective=0.0)

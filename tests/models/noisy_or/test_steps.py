@@ -14,7 +14,7 @@ from falsezero.inference.contract import Fit, Point
 from falsezero.models.noisy_or import noisy_or
 from falsezero.models.noisy_or.noisy_or import NoisyOr
 from falsezero.models.noisy_or.start import is_needed
-from falsezero.models.noisy_or.steps import FactorisedSteps, RowShares, Sources, TruncatedSteps
+from falsezero.models.noisy_or.steps import FactorisedSteps, NoisyOrState, RowShares, TruncatedSteps
 
 TABLE = np.array([[1.0, 0, 1], [0, 0, np.nan], [1, 1, 1], [0, np.nan, 0], [1, 1, 0]])
 
@@ -25,13 +25,13 @@ def blocks_of(table=TABLE, rows=None):
 
 def some_state(hold=0):
     theta = np.array([[0.9, 0.2, 0.4], [0.1, 1.2, 0.3]])
-    return Sources(theta, np.array([0.2, 0.3, 0.15]), np.array([-0.5, 0.3]), hold)
+    return NoisyOrState(theta, np.array([0.2, 0.3, 0.15]), np.array([-0.5, 0.3]), hold)
 
 
 def test_the_box_is_half_a_cell_wide():
     steps = TruncatedSteps(2, blocks_of())
     least, most = 0.5 / 6, np.log(2 * 6)
-    wild = Sources(
+    wild = NoisyOrState(
         np.array([[-1.0, 0.5, 99.0]]), np.array([-1.0, 0.5, 99.0]), np.array([-99.0, 99.0]), 3
     )
     boxed = steps.boxed(wild)
@@ -65,7 +65,7 @@ def test_a_step_is_that_of_the_twin_with_the_leak_held_or_not(rows, hold):
         total = type(total)(*(a + b for a, b in zip(total, stats, strict=True)))
     new = steps.global_step(total, state, None)
     theta, leak, share, posterior = em_step(TABLE, state.theta, state.leak, state.odds)
-    inside = steps.boxed(Sources(theta, leak, logit(share), 0))
+    inside = steps.boxed(NoisyOrState(theta, leak, logit(share), 0))
     np.testing.assert_allclose(new.theta, inside.theta)
     np.testing.assert_allclose(new.leak, state.leak if hold else inside.leak)
     np.testing.assert_allclose(new.odds, logit(share))

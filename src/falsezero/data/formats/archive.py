@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from falsezero.data.cells import Cells
+from falsezero.data.cells import CellNumbers
 from falsezero.data.checks import Raw
 from falsezero.data.errors import DataError, FileReadError, choices, quote, suggest
 from falsezero.data.formats import FRAME_OPTIONS, FirstLines, Format, format_of, known_formats
@@ -142,9 +142,9 @@ class _Occurrences:
             else:
                 self.left_out += 1
 
-    def cells(self) -> Cells:
+    def cells(self) -> CellNumbers:
         """What the texts of this file mean."""
-        return Cells(self.marks)
+        return CellNumbers(self.marks)
 
 
 def _occurrences(file: Path, options: ReadOptions) -> Raw:

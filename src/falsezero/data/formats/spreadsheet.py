@@ -9,7 +9,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from falsezero.data.cells import Cells
+from falsezero.data.cells import CellNumbers
 from falsezero.data.checks import Raw
 from falsezero.data.errors import DataError, choices, suggest
 from falsezero.data.files import load_whole
@@ -45,9 +45,9 @@ class Sheet(NamedTuple):
             if number > self.skip and any(field.strip() for field in fields):
                 yield number, fields
 
-    def cells(self) -> Cells:
+    def cells(self) -> CellNumbers:
         """What the texts of this sheet mean."""
-        return Cells(self.marks)
+        return CellNumbers(self.marks)
 
 
 def read_spreadsheet(path: Path, options: ReadOptions) -> Raw:

@@ -44,7 +44,7 @@ def make_toy(concentration: float) -> Table:
     return make_aspect_bernoulli(150, 30, TRUE_K, concentration=concentration, **shape).table
 
 
-class Posterior(NamedTuple):
+class ToyPosterior(NamedTuple):
     """Beta posteriors of the sources and Dirichlet posteriors of the weights."""
 
     alpha: np.ndarray
@@ -63,7 +63,7 @@ def alternate(x: np.ndarray, k: int, n: int, seed: int) -> Iterator[tuple[str, f
     """
     rng = np.random.default_rng(seed)
     shape = (k, x.shape[1])
-    q = Posterior(1 + rng.random(shape), 1 + rng.random(shape), 1 + rng.random((len(x), k)))
+    q = ToyPosterior(1 + rng.random(shape), 1 + rng.random(shape), 1 + rng.random((len(x), k)))
     bound = _bound(x, q)
     for _ in range(n):
         for kind in "EM":
@@ -75,14 +75,14 @@ def alternate(x: np.ndarray, k: int, n: int, seed: int) -> Iterator[tuple[str, f
                     break
 
 
-def _factors(q: Posterior) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _factors(q: ToyPosterior) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """exp<log a>, exp<log b> and exp<log(1 - b)>."""
     total = digamma(q.alpha + q.beta)
     weights = np.exp(digamma(q.gamma) - digamma(q.gamma.sum(axis=1, keepdims=True)))
     return weights, np.exp(digamma(q.alpha) - total), np.exp(digamma(q.beta) - total)
 
 
-def _renewed(x: np.ndarray, q: Posterior, kind: str) -> Posterior:
+def _renewed(x: np.ndarray, q: ToyPosterior, kind: str) -> ToyPosterior:
     a, one, zero = _factors(q)
     ones, zeros = x / (a @ one), (1 - x) / (a @ zero)
     if kind == "E":
@@ -90,7 +90,7 @@ def _renewed(x: np.ndarray, q: Posterior, kind: str) -> Posterior:
     return q._replace(gamma=1.0 + a * (ones @ one.T + zeros @ zero.T))
 
 
-def _bound(x: np.ndarray, q: Posterior) -> float:
+def _bound(x: np.ndarray, q: ToyPosterior) -> float:
     """Eq. B.1 with the best Q: the cells' log sums less both divergences from the priors."""
     a, one, zero = _factors(q)
     cells = np.where(x == 1, np.log(a @ one), np.log(a @ zero)).sum()

@@ -16,7 +16,7 @@ LINEAR = (0.75, 1.25)
 """Between these powers growth is called linear."""
 
 
-class Fit(NamedTuple):
+class FitCost(NamedTuple):
     """Processor time and iterations of a fit."""
 
     seconds: float
@@ -54,7 +54,7 @@ def run_time(report: Report) -> None:
     )
 
 
-def _judge(report: Report, x: np.ndarray, fits: list[Fit], item: str, label: str) -> None:
+def _judge(report: Report, x: np.ndarray, fits: list[FitCost], item: str, label: str) -> None:
     whole = [fit.seconds for fit in fits]
     each = [fit.seconds / fit.iterations for fit in fits]
     curves = {"whole fit": (x, whole), "an iteration": (x, each)}
@@ -74,8 +74,8 @@ def _judge(report: Report, x: np.ndarray, fits: list[Fit], item: str, label: str
         )
 
 
-def _timed(n_rows: int, n_sources: int) -> Fit:
+def _timed(n_rows: int, n_sources: int) -> FitCost:
     images = make_images(n_rows, 0)
     began = time.process_time()
     model = fit_sources(PAPER, images.table, n_sources, 0, n_jobs=1)
-    return Fit(time.process_time() - began, model.n_iter_)
+    return FitCost(time.process_time() - began, model.n_iter_)

@@ -18,7 +18,7 @@ from falsezero.experiments._strips import strip
 from falsezero.experiments.noisy_or.algorithms import ALGORITHMS, OURS, PAPER, fit_sources
 from falsezero.models.noisy_or.likelihood import exact_log_likelihood
 from falsezero.models.noisy_or.noisy_or import NoisyOr
-from falsezero.models.noisy_or.steps import Sources
+from falsezero.models.noisy_or.steps import NoisyOrState
 from falsezero.plot import CurvesDisplay
 
 N_PATTERNS = 8
@@ -38,7 +38,7 @@ def n_found(model: NoisyOr, images: Any) -> int:
 
 def _true_log_likelihood(images: Any) -> float:
     rates = -np.log1p(-images.loadings), -np.log1p(-images.leak)
-    truth = Sources(*rates, logit(images.priors), hold=0)
+    truth = NoisyOrState(*rates, logit(images.priors), hold=0)
     blocks = Blocks.cut(images.table.values)
     return float(np.mean(np.concatenate([exact_log_likelihood(b, truth) for b in blocks])))
 

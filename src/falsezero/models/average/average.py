@@ -26,14 +26,14 @@ from falsezero.models.average.members import (
     fit_members,
 )
 from falsezero.models.average.stacking import (
-    Draw,
     Stack,
+    StackingTrial,
     clipped_logit,
-    column_rates,
     deal_ones,
     hide_entries,
     learn,
     pick_ones_by_row,
+    smoothed_column_rates,
 )
 
 __all__ = ["StackedAverage"]
@@ -109,7 +109,7 @@ class StackedAverage(Estimator):
     intercept_ : float
     rates_ : array of shape (n_columns,)
         Share of ones in each column.
-    draws_ : list of Draw
+    draws_ : list of StackingTrial
         The trials: hidden finds and other zeros, with the predictions of the members.
     n_features_in_, feature_names_in_
         As in `AspectBernoulli`.
@@ -165,7 +165,7 @@ class StackedAverage(Estimator):
         with stages(type(self).__name__, self.verbose, len(seeds) * len(members)) as tell:
             self.draws_ = list(self._draws(values, members, seeds, tell))
             self.members_ = fit_members(members, values, seeds[-1], tell)
-        self.rates_ = column_rates(values)
+        self.rates_ = smoothed_column_rates(values)
         self.feature_names_ = [*(member.name for member in members), POPULARITY]
         stack = self._stack()
         self.intercept_, self.weights_ = stack.intercept, stack.weights
@@ -237,7 +237,9 @@ class StackedAverage(Estimator):
         affordable = max(_FEW_TRIALS, _VISITED_CELLS // (values.shape[0] * values.shape[1]))
         return int(min(enough, affordable, max(1, round(1 / self.share))))
 
-    def _draws(self, values: Any, members: list[Member], seeds: Any, tell: Any) -> Iterator[Draw]:
+    def _draws(
+        self, values: Any, members: list[Member], seeds: Any, tell: Any
+    ) -> Iterator[StackingTrial]:
         """Trials with ones hidden evenly, to learn weights from, then one by row, for judging."""
         even = len(seeds) - 2
         if is_large(values.shape) and CellOdds.can_judge(members):
@@ -252,7 +254,9 @@ class StackedAverage(Estimator):
         hidden = pick_ones_by_row(values, self.share, rng)
         yield self._draw(values, members, ("rows", hidden, rng), seeds[-2], tell)
 
-    def _draw(self, values: Any, members: list[Member], trial: Any, seed: Any, tell: Any) -> Draw:
+    def _draw(
+        self, values: Any, members: list[Member], trial: Any, seed: Any, tell: Any
+    ) -> StackingTrial:
         """Hide ones, fit the members to the rest, and let them judge zeros."""
         scheme, was_hidden, rng = trial
         spoilt = hide_entries(values, was_hidden)
@@ -264,10 +268,10 @@ class StackedAverage(Estimator):
             for m, member in enumerate(fitted):
                 expected = expected_rows(member, spoilt, some, known=True)
                 features[at, m] = clipped_logit(expected[place, columns[at]])
-        features[:, -1] = clipped_logit(column_rates(spoilt))[columns]
+        features[:, -1] = clipped_logit(smoothed_column_rates(spoilt))[columns]
         ones = max(1, int((values.data == 1).sum()))
         share = max(was_hidden.sum(), 0.5) / ones
-        return Draw(scheme, float(share), rows, columns, hidden, weight, features)
+        return StackingTrial(scheme, float(share), rows, columns, hidden, weight, features)
 
     def _zeros(self, values: sparse.csr_array) -> int:
         """How many zeros a trial is learnt from."""

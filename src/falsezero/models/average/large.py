@@ -16,7 +16,13 @@ from scipy.special import expit
 
 from falsezero.kernels.best_cells import products_at, zeros_above
 from falsezero.models.average.members import Member, fit_members
-from falsezero.models.average.stacking import FLOOR, Draw, clipped_logit, column_rates, hide_ones
+from falsezero.models.average.stacking import (
+    FLOOR,
+    StackingTrial,
+    clipped_logit,
+    hide_ones,
+    smoothed_column_rates,
+)
 from falsezero.models.baselines.margins import Margins
 from falsezero.models.convex.aspect_bernoulli import AspectBernoulli
 
@@ -276,7 +282,7 @@ def stored_cells(values: sparse.csr_array, rows: np.ndarray, columns: np.ndarray
 
 def draw_large(
     values: sparse.csr_array, members: list[Member], scheme: str, share: float, seed: Any, tell: Any
-) -> Draw:
+) -> StackingTrial:
     """Hide ones in some rows, fit the members to these rows, and ask them about zeros."""
     rng = np.random.default_rng(seed)
     n_rows = values.shape[0]
@@ -284,7 +290,7 @@ def draw_large(
     tried = np.sort(rng.choice(n_rows, size, replace=False))
     was = values[tried]
     spoilt, is_hidden = hide_ones(was, scheme, share, rng)
-    odds = CellOdds(fit_members(members, spoilt, seed, tell), column_rates(spoilt))
+    odds = CellOdds(fit_members(members, spoilt, seed, tell), smoothed_column_rates(spoilt))
     row_of = np.repeat(np.arange(size), np.diff(was.indptr))
     hidden = np.flatnonzero(is_hidden)
     judged = rng.choice(hidden, min(_JUDGED, len(hidden)), replace=False)
@@ -300,7 +306,7 @@ def draw_large(
     rows, columns = rows[order], columns[order]
     features = np.column_stack([*odds.features(rows, columns)]).astype(np.float32)
     ones = max(1, int((was.data == 1).sum()))
-    return Draw(
+    return StackingTrial(
         scheme,
         max(len(hidden), 0.5) / ones,
         tried[rows],

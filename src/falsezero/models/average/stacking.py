@@ -17,10 +17,9 @@ from scipy.special import logit
 from falsezero.inference.logistic import fit_logistic_bounded
 
 __all__ = [
-    "Draw",
     "Stack",
+    "StackingTrial",
     "clipped_logit",
-    "column_rates",
     "cross_fit",
     "deal_ones",
     "fit_logistic",
@@ -28,6 +27,7 @@ __all__ = [
     "hide_ones",
     "learn",
     "pick_ones_by_row",
+    "smoothed_column_rates",
 ]
 
 FLOOR = 1e-4
@@ -35,7 +35,7 @@ _FOLDS = 3
 _LEVEL_RIDGE = 1e-3
 
 
-class Draw(NamedTuple):
+class StackingTrial(NamedTuple):
     """One trial: ones hidden in a table, and the members' log odds for a sample of its zeros."""
 
     scheme: str
@@ -117,7 +117,7 @@ def clipped_logit(p: np.ndarray) -> np.ndarray:
     return np.asarray(logit(np.clip(p, FLOOR, 1 - FLOOR)))
 
 
-def column_rates(values: Any) -> np.ndarray:
+def smoothed_column_rates(values: Any) -> np.ndarray:
     """Share of ones among the observed cells of each column, drawn a little to one half."""
     ones = np.bincount(values.indices, values.data == 1, values.shape[1])
     missing = np.bincount(values.indices, np.isnan(values.data), values.shape[1])
@@ -140,7 +140,9 @@ def fit_logistic(
     return float(beta[0] - mean @ weights), weights
 
 
-def _joined(draws: list[Draw], rows_kept: np.ndarray | None, which: Any) -> tuple[Any, ...]:
+def _joined(
+    draws: list[StackingTrial], rows_kept: np.ndarray | None, which: Any
+) -> tuple[Any, ...]:
     parts = []
     for draw in draws:
         kept = slice(None) if rows_kept is None else rows_kept[draw.rows]
@@ -150,7 +152,10 @@ def _joined(draws: list[Draw], rows_kept: np.ndarray | None, which: Any) -> tupl
 
 
 def learn(
-    draws: list[Draw], ridge: float, rows: np.ndarray | None = None, which: Any = slice(None)
+    draws: list[StackingTrial],
+    ridge: float,
+    rows: np.ndarray | None = None,
+    which: Any = slice(None),
 ) -> Stack:
     """Weights of the members from the zeros of the trials (of the masked `rows` only).
 
@@ -170,12 +175,12 @@ def learn(
     return Stack(level + slope[0] * intercept - _log_share(used), slope[0] * weights)
 
 
-def _log_share(draws: list[Draw]) -> float:
+def _log_share(draws: list[StackingTrial]) -> float:
     return float(np.log(np.mean([draw.share for draw in draws])))
 
 
 def cross_fit(
-    draws: list[Draw], ridge: float, n_rows: int, seed: Any, which: Any = slice(None)
+    draws: list[StackingTrial], ridge: float, n_rows: int, seed: Any, which: Any = slice(None)
 ) -> list[np.ndarray]:
     """Log odds of a one for the zeros of every trial, by weights learnt in other rows."""
     fold = np.random.default_rng(seed).permutation(n_rows) % _FOLDS

@@ -48,7 +48,7 @@ class Beals(CellScorer):
     ----------
     conditional_ : array of shape (n_columns, n_columns)
         P(t | s) in row s and column t.
-    link_ : Link
+    link_ : ScoreLink
         From scores to probabilities.
 
     References

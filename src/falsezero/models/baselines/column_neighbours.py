@@ -34,7 +34,7 @@ class ColumnNeighbours(CellScorer):
     ----------
     similarities_ : array of shape (n_columns, n_columns)
         Column t holds the similarities of t's neighbours, zero elsewhere.
-    link_ : Link
+    link_ : ScoreLink
         From scores to probabilities.
 
     References

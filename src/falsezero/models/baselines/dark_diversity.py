@@ -9,7 +9,7 @@ from scipy.special import ndtr
 
 from falsezero.base.scorer import CellScorer, Scoring
 from falsezero.data.blocks import Block, Blocks
-from falsezero.models.baselines.pairs import Pairs, as_dense, count_pairs, divided
+from falsezero.models.baselines.pairs import ColumnPairs, as_dense, count_pairs, divided
 
 __all__ = ["DarkDiversity"]
 
@@ -38,7 +38,7 @@ class DarkDiversity(CellScorer):
     ----------
     indication_ : array of shape (n_columns, n_columns)
         Indication of species t (column) by species s (row); the diagonal is one half.
-    link_ : Link
+    link_ : ScoreLink
         From scores to probabilities.
 
     References
@@ -76,7 +76,7 @@ class DarkDiversity(CellScorer):
         return self.indication_.shape == (self.n_features_in_, self.n_features_in_)
 
 
-def hypergeometric_indication(pairs: Pairs) -> np.ndarray:
+def hypergeometric_indication(pairs: ColumnPairs) -> np.ndarray:
     """Φ of the standardised number of rows with ones in both columns."""
     both, n = pairs.observed, np.maximum(pairs.observed, 2)
     s, t = pairs.ones, pairs.ones.T

@@ -41,7 +41,7 @@ class EASE(CellScorer):
         B; column t holds the weights of the other columns in the prediction of t.
     rates_ : array of shape (n_columns,)
         Share of ones among the observed cells of each column.
-    link_ : Link
+    link_ : ScoreLink
         From scores to probabilities.
 
     References

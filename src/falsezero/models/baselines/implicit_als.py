@@ -50,7 +50,7 @@ class ImplicitALS(CellScorer):
     ----------
     components_ : array of shape (n_components, n_columns)
         Column factors v.
-    link_ : Link
+    link_ : ScoreLink
         From scores to probabilities.
 
     References

@@ -9,10 +9,10 @@ from scipy import sparse
 
 from falsezero.data.blocks import Blocks
 
-__all__ = ["Pairs", "count_pairs", "divided"]
+__all__ = ["ColumnPairs", "count_pairs", "divided"]
 
 
-class Pairs(NamedTuple):
+class ColumnPairs(NamedTuple):
     """Counts over rows for every pair of columns (s, t).
 
     `together`: rows with a one in both. `ones`: rows with a one in s where t was observed.
@@ -24,7 +24,7 @@ class Pairs(NamedTuple):
     observed: np.ndarray
 
 
-def count_pairs(blocks: Blocks) -> Pairs:
+def count_pairs(blocks: Blocks) -> ColumnPairs:
     """Count pairs of columns; cells not observed are left out pair by pair.
 
     >>> count_pairs(Blocks.cut(np.array([[1.0, 1, 0], [1, 0, np.nan]]))).together
@@ -45,7 +45,7 @@ def count_pairs(blocks: Blocks) -> Pairs:
     ones, observed = blocks.column_counts
     unseen = n_rows - observed
     seen = n_rows - unseen[:, None] - unseen[None, :] + hidden
-    return Pairs(together, ones[:, None] - hidden_ones, seen)
+    return ColumnPairs(together, ones[:, None] - hidden_ones, seen)
 
 
 def divided(top: np.ndarray, bottom: Any) -> np.ndarray:

@@ -23,7 +23,7 @@ _AS_GOOD = 1 - 1e-12
 """Similarities this close to the last that counts are equal but for rounding."""
 
 
-class Rows(NamedTuple):
+class RowOnes(NamedTuple):
     """The rows of a table as column numbers of their ones and of their cells not observed."""
 
     n_rows: int
@@ -59,11 +59,11 @@ class RowNeighbours(CellScorer):
 
     Attributes
     ----------
-    rows_ : Rows
+    rows_ : RowOnes
         The fitted rows.
     rates_ : array of shape (n_columns,)
         Share of ones among the observed cells of each column.
-    link_ : Link
+    link_ : ScoreLink
         From scores to probabilities.
 
     Examples
@@ -97,7 +97,7 @@ class RowNeighbours(CellScorer):
         ]
         known = sparse.vstack([block.csr for block in blocks], format="csr")
         hidden = sparse.vstack(missing, format="csr")
-        self.rows_ = Rows(
+        self.rows_ = RowOnes(
             blocks.shape[0], known.indptr, known.indices, hidden.indptr, hidden.indices
         )
 
@@ -114,7 +114,7 @@ class RowNeighbours(CellScorer):
         return score
 
     def _width(self, values: Any) -> int:
-        rows: Rows | None = getattr(self, "rows_", None)
+        rows: RowOnes | None = getattr(self, "rows_", None)
         return max(super()._width(values), 1 if rows is None else rows.n_rows)
 
     def _is_whole(self) -> bool:
@@ -133,7 +133,7 @@ class RowNeighbours(CellScorer):
 class _Fitted:
     """The fitted rows, ready to be multiplied with others."""
 
-    def __init__(self, rows: Rows, width: int):
+    def __init__(self, rows: RowOnes, width: int):
         shape = (rows.n_rows, width)
         self.counts = np.diff(rows.ones_start).astype(float)
         self.ones = _pattern(rows.ones_start, rows.ones, shape)

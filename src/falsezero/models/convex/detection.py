@@ -66,7 +66,7 @@ class RowEffects(NamedTuple):
     variance: np.ndarray | None
 
 
-class Evidence(NamedTuple):
+class PatternEvidence(NamedTuple):
     """Log evidence of each pattern and column, and what it was taken at."""
 
     posterior: np.ndarray
@@ -135,12 +135,12 @@ class LookRates:
 
     def evidence(
         self, patterns: Patterns, mean: np.ndarray, effects: Effects, rows: RowEffects
-    ) -> Evidence:
+    ) -> PatternEvidence:
         """Bound (1) for every pattern, column and node of the cell effect."""
         base, variance = self.predictor(patterns.design, patterns.observers, mean, effects, rows)
         shifts, weights = effects.spread * self.nodes, np.exp(self.log_weights)
         found = node_evidence(base, variance, shifts, weights, patterns.ones, patterns.tries)
-        return Evidence(*found, base, variance, shifts)
+        return PatternEvidence(*found, base, variance, shifts)
 
     def predictor(
         self,
@@ -163,7 +163,7 @@ class LookRates:
             variance = variance + rows.variance[:, :, None]
         return eta, variance
 
-    def rate(self, evidence: Evidence, eta: np.ndarray, variance: np.ndarray) -> np.ndarray:
+    def rate(self, evidence: PatternEvidence, eta: np.ndarray, variance: np.ndarray) -> np.ndarray:
         """E[sigma(eta)] at another look, given the looks so far: patterns x columns.
 
         MacKay's approximation of the Gaussian integral; the cell effect by its posterior.
@@ -177,7 +177,7 @@ class LookRates:
         self,
         patterns: Patterns,
         present: np.ndarray,
-        found: Evidence,
+        found: PatternEvidence,
         effects: Effects,
         rows: RowEffects,
         rng: Any = None,
@@ -202,7 +202,7 @@ class LookRates:
         return rows, np.concatenate([parts[name].ravel() for name in self.sizes])
 
     def _curvatures(
-        self, patterns: Patterns, present: np.ndarray, found: Evidence, rng: Any
+        self, patterns: Patterns, present: np.ndarray, found: PatternEvidence, rng: Any
     ) -> CurvatureSums:
         shared = (found.shifts, self.nodes, found.posterior, present, patterns.tries)
         if rng is None:
@@ -212,7 +212,7 @@ class LookRates:
     def _learn_rows(
         self,
         rows: RowEffects,
-        found: Evidence,
+        found: PatternEvidence,
         sums: CurvatureSums,
         linear: np.ndarray,
         effects: Effects,

@@ -30,7 +30,7 @@ from falsezero.inference.contract import Point
 from falsezero.kernels.soft_draws import column_log_likelihoods, draw_cells
 from falsezero.models.convex.detection import Effects, LookRates, RowEffects
 from falsezero.models.convex.family import normalise_rows
-from falsezero.models.convex.looks_moves import SPREAD_WIDTH, Trial, accepted, proposed
+from falsezero.models.convex.looks_moves import SPREAD_WIDTH, Proposal, accepted, proposed
 from falsezero.models.convex.looks_steps import LooksSteps, Rows, State
 from falsezero.models.convex.row_prior import log_density
 
@@ -45,7 +45,7 @@ class GibbsState(NamedTuple):
     shapes: np.ndarray
     gamma: np.ndarray
     """The proposed shape of the row weights."""
-    trial: Trial | None
+    trial: Proposal | None
     """Proposed rates, in iterations that judge them."""
 
 
@@ -120,7 +120,7 @@ class LooksGibbs:
         return Rows(weights, *effects), stats
 
     def _judged(
-        self, block: LookBlock, local: Rows, state: GibbsState, trial: Trial
+        self, block: LookBlock, local: Rows, state: GibbsState, trial: Proposal
     ) -> GibbsStatistics:
         """Log likelihoods of the columns, presences summed out, now and under the trial."""
         effects = RowEffects(local.effect, local.effect_variance)

@@ -29,7 +29,7 @@ _FLATTER = np.pi / 8
 _EDGE = 1e-15
 
 
-class Trial(NamedTuple):
+class Proposal(NamedTuple):
     """Another state, and what its density and the volume add to its log likelihood."""
 
     drawn: State
@@ -38,7 +38,7 @@ class Trial(NamedTuple):
     together: np.ndarray
 
 
-def proposed(drawn: State, shapes: np.ndarray, steps: LooksSteps, rng: Any) -> Trial | None:
+def proposed(drawn: State, shapes: np.ndarray, steps: LooksSteps, rng: Any) -> Proposal | None:
     """A move of a kind drawn at random; None where detection is known."""
     if steps.seen is None or drawn.seen is None:
         return None
@@ -48,7 +48,9 @@ def proposed(drawn: State, shapes: np.ndarray, steps: LooksSteps, rng: Any) -> T
     return _other_rates(drawn, shapes, rng, trades=kind > 2 / 3)
 
 
-def accepted(drawn: State, trial: Trial, gains: np.ndarray, steps: LooksSteps, rng: Any) -> State:
+def accepted(
+    drawn: State, trial: Proposal, gains: np.ndarray, steps: LooksSteps, rng: Any
+) -> State:
     """The trial where it was accepted, as a whole or column by column."""
     if np.isfinite(trial.together):
         whole = np.log(rng.random()) < gains.sum() + trial.together
@@ -62,7 +64,7 @@ def accepted(drawn: State, trial: Trial, gains: np.ndarray, steps: LooksSteps, r
     return drawn._replace(seen_mean=mean, **parts)
 
 
-def _other_rates(drawn: State, shapes: np.ndarray, rng: Any, trades: bool) -> Trial:
+def _other_rates(drawn: State, shapes: np.ndarray, rng: Any, trades: bool) -> Proposal:
     assert drawn.seen is not None
     n_columns = len(drawn.seen_mean)
     step = rng.choice(_STRIDES) * rng.standard_normal(n_columns)
@@ -77,10 +79,10 @@ def _other_rates(drawn: State, shapes: np.ndarray, rng: Any, trades: bool) -> Tr
         new = new._replace(alpha=a, beta=1 - a, ones=a, zeros=1 - a)
         for value, old, shape in ((a, drawn.ones, shapes[0]), (1 - a, drawn.zeros, shapes[1])):
             by_column = by_column + shape * (np.log(value) - np.log(old)).sum(axis=0)
-    return Trial(new, by_column, np.array(np.nan))
+    return Proposal(new, by_column, np.array(np.nan))
 
 
-def _other_spread(drawn: State, rates: LookRates, rng: Any) -> Trial:
+def _other_spread(drawn: State, rates: LookRates, rng: Any) -> Proposal:
     assert drawn.seen is not None
     effects, old = drawn.seen, float(drawn.seen.spread)
     new = old * np.exp(_SPREAD_STRIDE * rng.standard_normal())
@@ -95,6 +97,6 @@ def _other_spread(drawn: State, rates: LookRates, rng: Any) -> Trial:
     together += 0.5 * (before**2 - after**2) / level_width**2
     together += 0.5 * usual * (1 / effects.width2[0] - 1 / width2[0]) - 3 * np.log(kappa)
     effects = effects._replace(spread=np.array(new), centre=centre, width2=width2)
-    return Trial(
+    return Proposal(
         drawn._replace(seen_mean=mean, seen=effects), np.zeros(len(mean)), np.array(together)
     )

@@ -27,7 +27,7 @@ from falsezero.models.discrete_pca.gibbs import (
     Statistics,
     random_state_of,
 )
-from falsezero.models.discrete_pca.shards import Prior, Shard, even_cuts, unlike_rows
+from falsezero.models.discrete_pca.shards import Shard, SweepPrior, even_cuts, unlike_rows
 
 
 class Counts(NamedTuple):
@@ -68,12 +68,12 @@ class MarginalisedTheta:
             return np.ones(len(hyper.alpha))
         return 1.0 / (hyper.beta + self.family.delta)
 
-    def prior(self, hyper: Hyper) -> Prior:
+    def prior(self, hyper: Hyper) -> SweepPrior:
         """The priors as a sweep takes them."""
         single = np.float32
         spread = (self.eta * self.family.sizes).astype(single)
         scale = self.scale(hyper).astype(single)
-        return Prior(hyper.alpha.astype(single), scale, single(self.eta), spread)
+        return SweepPrior(hyper.alpha.astype(single), scale, single(self.eta), spread)
 
     def log_words(self, state: Any) -> float:
         """log p(w | v) with Theta marginalised, from tokens by word and by group."""

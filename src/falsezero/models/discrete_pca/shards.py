@@ -19,7 +19,7 @@ from falsezero.kernels.collapsed_gibbs import (
 _SHORT = 2**16
 
 
-class Prior(NamedTuple):
+class SweepPrior(NamedTuple):
     """What a sweep is told, in single precision: alpha_k, scale_k, eta and eta times group size."""
 
     alpha: np.ndarray
@@ -134,7 +134,7 @@ class Shard:
         return RowLists(z, sizes, lists)
 
     def sweep(self, part: int, rows: RowLists, words: Any, totals: Any, groups: Any,
-              prior: Prior, stream: Any) -> None:  # fmt: skip
+              prior: SweepPrior, stream: Any) -> None:  # fmt: skip
         """Draw the tokens of one part of the words anew, in place."""
         inside = self.parts[part]
         sweep = sweep_words if self.short else sweep_long_documents

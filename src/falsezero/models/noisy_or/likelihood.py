@@ -8,7 +8,7 @@ import numpy as np
 from scipy.special import expit, logsumexp
 
 from falsezero.data.blocks import Block
-from falsezero.models.noisy_or.steps import Sources
+from falsezero.models.noisy_or.steps import NoisyOrState
 
 ENUMERABLE = 20
 """Sources whose codes can be listed: twice the work for each more."""
@@ -17,7 +17,7 @@ _CELLS = 2_000_000
 _PRIOR_SHARE = 0.1
 
 
-def exact_log_likelihood(block: Block, state: Sources) -> np.ndarray:
+def exact_log_likelihood(block: Block, state: NoisyOrState) -> np.ndarray:
     """Eq. 1 for each row of a block: the sum over all on/off codes."""
     n_rows = block.shape[0]
     total = np.full(n_rows, -np.inf)
@@ -33,7 +33,7 @@ def exact_log_likelihood(block: Block, state: Sources) -> np.ndarray:
 
 
 def importance_log_likelihood(
-    block: Block, state: Sources, posterior: np.ndarray, n_draws: int, rng: np.random.Generator
+    block: Block, state: NoisyOrState, posterior: np.ndarray, n_draws: int, rng: np.random.Generator
 ) -> np.ndarray:
     """Eq. 1 for each row by importance sampling from its posterior, mixed with a little prior.
 

@@ -28,10 +28,10 @@ from falsezero.models.noisy_or.likelihood import (
 from falsezero.models.noisy_or.start import is_needed, random_sources, search_sources
 from falsezero.models.noisy_or.steps import (
     FactorisedSteps,
+    NoisyOrState,
     NoisyOrSteps,
     RowShares,
     RowStates,
-    Sources,
     TruncatedSteps,
 )
 
@@ -167,9 +167,9 @@ class NoisyOr(OptimisedModel):
     def _block_rows(self, values: Any) -> int | None:
         return sparse_block_rows(values)
 
-    def _state(self) -> Sources:
+    def _state(self) -> NoisyOrState:
         rates = -np.log1p(-self.components_.astype(float)), -np.log1p(-self.leak_.astype(float))
-        return Sources(*rates, logit(self.priors_), hold=0)
+        return NoisyOrState(*rates, logit(self.priors_), hold=0)
 
     def _start_rows(self, blocks: Blocks) -> Point:
         state = self._state()

@@ -19,7 +19,7 @@ from falsezero.backends import map_blocks
 from falsezero.data.blocks import Block, Blocks
 from falsezero.inference.contract import Iteration, Point
 from falsezero.inference.engine import advancer, iterate
-from falsezero.models.noisy_or.steps import Sources, TruncatedSteps
+from falsezero.models.noisy_or.steps import NoisyOrState, TruncatedSteps
 
 _RUNS = 3
 _SETTLE = 15
@@ -31,7 +31,7 @@ LINK = 0.05
 """A source is linked to the columns that it makes with at least this probability."""
 
 
-def random_sources(n_sources: int, blocks: Blocks, rng: np.random.Generator) -> Sources:
+def random_sources(n_sources: int, blocks: Blocks, rng: np.random.Generator) -> NoisyOrState:
     """All parameters at random non-zero values (section 3.2).
 
     Loadings are small and the leak is below the column means, because a one that every source
@@ -42,10 +42,12 @@ def random_sources(n_sources: int, blocks: Blocks, rng: np.random.Generator) -> 
     loadings = rng.uniform(0.01, 0.2, (n_sources, len(mean)))
     leak = rng.uniform(0.1, 0.9, len(mean)) * mean
     priors = rng.uniform(0.1, 0.5, n_sources)
-    return Sources(-np.log1p(-loadings), -np.log1p(-leak), np.log(priors / (1 - priors)), hold=0)
+    return NoisyOrState(
+        -np.log1p(-loadings), -np.log1p(-leak), np.log(priors / (1 - priors)), hold=0
+    )
 
 
-def search_sources(n_sources: int, blocks: Blocks, rng: np.random.Generator) -> Sources:
+def search_sources(n_sources: int, blocks: Blocks, rng: np.random.Generator) -> NoisyOrState:
     """The best of some short runs on a sample of the rows, by the bound."""
     some = _some_rows(blocks, max(1000, min(2 * blocks.shape[1], 4000)), rng)
     short = TruncatedSteps(n_sources, some)
@@ -64,20 +66,20 @@ def _thinned(steps: TruncatedSteps, blocks: Blocks, rng: np.random.Generator) ->
     return _advance(steps, blocks, run.point.state._replace(hold=0), _SETTLE)
 
 
-def _advance(steps: TruncatedSteps, blocks: Blocks, state: Sources, count: int) -> Iteration:
+def _advance(steps: TruncatedSteps, blocks: Blocks, state: NoisyOrState, count: int) -> Iteration:
     point = Point(state, steps.start_rows(blocks, state))
     steps_taken = islice(iterate(advancer(steps, blocks, map_blocks), point), count)
     return deque(steps_taken, maxlen=1).pop()
 
 
-def _without(run: Iteration, leave: int) -> Sources:
+def _without(run: Iteration, leave: int) -> NoisyOrState:
     """The state without the least useful sources."""
     keep = np.sort(np.argsort(missed(_posterior(run)), kind="stable")[leave:])
     state = run.point.state
     return state._replace(theta=state.theta[keep], odds=state.odds[keep])
 
 
-def _shut_off(run: Iteration, n_rows: int) -> Sources:
+def _shut_off(run: Iteration, n_rows: int) -> NoisyOrState:
     """The state with sources that are not worth their links cut off; EM keeps them so."""
     state, posterior = run.point.state, _posterior(run)
     worth = is_needed(posterior, -np.expm1(-state.theta), n_rows)
@@ -115,14 +117,14 @@ def is_needed(posterior: np.ndarray, loadings: np.ndarray, n_rows: int) -> np.nd
     return (links > 0) & (gain > 0.5 * (links + 1) * np.log(n_rows))
 
 
-def _seeded(blocks: Blocks, n_sources: int, rng: np.random.Generator) -> Sources:
+def _seeded(blocks: Blocks, n_sources: int, rng: np.random.Generator) -> NoisyOrState:
     """Loadings from rows of few ones, far apart; the leak explains half of the ones."""
     total, observed = blocks.column_counts
     mean = (total + 0.5) / (observed + 1)
     rows = _far_apart(sparse.vstack([b.csr for b in blocks], format="csr"), n_sources, rng)
     loadings = np.where(rows > 0, 0.6, 0.05 * mean) + 0.02 * rng.random(rows.shape)
     odds = np.full(n_sources, np.log(0.25))
-    return Sources(-np.log1p(-loadings), -np.log1p(-0.5 * mean), odds, hold=10**6)
+    return NoisyOrState(-np.log1p(-loadings), -np.log1p(-0.5 * mean), odds, hold=10**6)
 
 
 def _far_apart(rows: Any, n_sources: int, rng: np.random.Generator) -> np.ndarray:

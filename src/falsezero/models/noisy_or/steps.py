@@ -48,7 +48,7 @@ _TRACE = 1e-6
 """Share that a source keeps which none of the codes has: updates of q multiply, so none is zero."""
 
 
-class Sources(NamedTuple):
+class NoisyOrState(NamedTuple):
     """The shared state: theta = -log(1 - p) of the loadings and the leak, log prior odds."""
 
     theta: np.ndarray
@@ -58,7 +58,7 @@ class Sources(NamedTuple):
     """For how many more iterations the leak stays as it is."""
 
 
-Start = Callable[[int, Blocks, np.random.Generator], Sources]
+Start = Callable[[int, Blocks, np.random.Generator], NoisyOrState]
 """A search for so many sources that a fit may begin with."""
 
 
@@ -114,22 +114,22 @@ class NoisyOrSteps:
         self.has_missing = any(block.missing is not None for block in blocks)
 
     @abstractmethod
-    def start_rows(self, blocks: Blocks, state: Sources) -> list[Any]:
+    def start_rows(self, blocks: Blocks, state: NoisyOrState) -> list[Any]:
         """Initial row quantities."""
 
     @abstractmethod
     def local_step(
-        self, block: Block, local: Any, state: Sources, rng: Any
+        self, block: Block, local: Any, state: NoisyOrState, rng: Any
     ) -> tuple[Any, _Statistics]:
         """The posterior of a block's rows, and its statistics for the M-step."""
 
-    def init(self, blocks: Blocks, rng: np.random.Generator) -> tuple[Sources, list[Any]]:
+    def init(self, blocks: Blocks, rng: np.random.Generator) -> tuple[NoisyOrState, list[Any]]:
         """Sources from the given search, and initial row quantities."""
         assert self.start is not None
         state = self.boxed(self.start(self.n_components, blocks, rng))
         return state, self.start_rows(blocks, state)
 
-    def global_step(self, stats: _Statistics, state: Sources, rng: Any) -> Sources:
+    def global_step(self, stats: _Statistics, state: NoisyOrState, rng: Any) -> NoisyOrState:
         """Expected hidden counts over exposure; the same roots as Fig. 2's."""
         exposure = stats.on[:, None] if stats.unseen is None else stats.on[:, None] - stats.unseen
         theta = state.theta * stats.ones / np.maximum(exposure, 1e-10)
@@ -139,9 +139,9 @@ class NoisyOrSteps:
             leak = leak / np.maximum(self.observed, 1.0)
         share = np.clip(stats.on / self.n_rows, self.least, 1 - self.least)
         odds = np.log(share) - np.log1p(-share)
-        return self.boxed(Sources(theta, leak, odds, max(state.hold - 1, 0)))
+        return self.boxed(NoisyOrState(theta, leak, odds, max(state.hold - 1, 0)))
 
-    def objective(self, stats: _Statistics, state: Sources) -> float:
+    def objective(self, stats: _Statistics, state: NoisyOrState) -> float:
         """The lower bound on the log likelihood."""
         return stats.bound
 
@@ -152,7 +152,7 @@ class NoisyOrSteps:
         leak = np.maximum(state.leak, _NEARER * near.leak)
         return Point(self.boxed(state._replace(theta=theta, leak=leak)), trial.local)
 
-    def boxed(self, state: Sources) -> Sources:
+    def boxed(self, state: NoisyOrState) -> NoisyOrState:
         """The state with every rate and prior inside the box."""
         edge = np.log(1 / self.least - 1)
         return state._replace(
@@ -162,7 +162,7 @@ class NoisyOrSteps:
         )
 
     def _statistics(
-        self, block: Block, state: Sources, found: tuple[np.ndarray, ...]
+        self, block: Block, state: NoisyOrState, found: tuple[np.ndarray, ...]
     ) -> tuple[_Statistics, np.ndarray]:
         """Statistics of a block, and the bound of each of its rows, from a kernel's pass."""
         posterior, ones, leak_ones, bound = found
@@ -179,7 +179,7 @@ class NoisyOrSteps:
         return _Statistics(ones, leak_ones, on, unseen, float(bound.sum())), bound
 
     @staticmethod
-    def _odds(block: Block, state: Sources) -> np.ndarray:
+    def _odds(block: Block, state: NoisyOrState) -> np.ndarray:
         """Log odds of each source in each row if all observed cells were zero."""
         odds = np.tile(state.odds - state.theta.sum(axis=1), (block.shape[0], 1))
         if block.missing_csr is not None:
@@ -201,7 +201,7 @@ class TruncatedSteps(NoisyOrSteps):
         super().__init__(n_components, blocks, start)
         self.n_states = n_states
 
-    def start_rows(self, blocks: Blocks, state: Sources) -> list[RowStates]:
+    def start_rows(self, blocks: Blocks, state: NoisyOrState) -> list[RowStates]:
         """All codes where they fit, else the one with every source off."""
         n_sources = len(state.theta)
         places = min(self.n_states, 2 ** min(n_sources, 30))
@@ -222,7 +222,7 @@ class TruncatedSteps(NoisyOrSteps):
         ]
 
     def local_step(
-        self, block: Block, local: RowStates, state: Sources, rng: Any
+        self, block: Block, local: RowStates, state: NoisyOrState, rng: Any
     ) -> tuple[RowStates, _Statistics]:
         """Weight the codes of each row, and look for better ones among their neighbours."""
         states, counts = local.states.copy(), local.counts.copy()
@@ -265,7 +265,7 @@ class FactorisedSteps(NoisyOrSteps):
         super().__init__(n_components, blocks, start)
         self.search = TruncatedSteps(n_components, blocks, n_states=_CODES) if restarts else None
 
-    def start_rows(self, blocks: Blocks, state: Sources) -> list[RowShares]:
+    def start_rows(self, blocks: Blocks, state: NoisyOrState) -> list[RowShares]:
         """Each one shared among the sources in proportion to their loadings."""
         share = state.theta.T / state.theta.sum(axis=0)[:, None]
         codes = self.search.start_rows(blocks, state) if self.search else [None] * len(blocks)
@@ -281,7 +281,7 @@ class FactorisedSteps(NoisyOrSteps):
         ]
 
     def local_step(
-        self, block: Block, local: RowShares, state: Sources, rng: Any
+        self, block: Block, local: RowShares, state: NoisyOrState, rng: Any
     ) -> tuple[RowShares, _Statistics]:
         """Fig. 2's updates of q, each followed by the posterior of eq. 5."""
         shares, codes = local.shares.copy(), local.codes
@@ -298,7 +298,7 @@ class FactorisedSteps(NoisyOrSteps):
         return RowShares(shares, posterior, bound, codes, local.turn + 1), stats
 
     def _pass(
-        self, block: Block, state: Sources, shares: np.ndarray, rounds: int
+        self, block: Block, state: NoisyOrState, shares: np.ndarray, rounds: int
     ) -> tuple[np.ndarray, ...]:
         csr, odds = block.csr, self._odds(block, state)
         return factorised_pass(
@@ -306,7 +306,7 @@ class FactorisedSteps(NoisyOrSteps):
         )
 
     @staticmethod
-    def _shares_of(block: Block, posterior: np.ndarray, state: Sources) -> np.ndarray:
+    def _shares_of(block: Block, posterior: np.ndarray, state: NoisyOrState) -> np.ndarray:
         """Each one shared in proportion to loading times the probability that a source is on."""
         csr = block.csr
         rows = np.repeat(np.arange(block.shape[0]), np.diff(csr.indptr))
