@@ -80,7 +80,8 @@ OBJECTS = [
         pl.DataFrame({"site": ["x", "x"], "genus": ["a", "a"]}),
         LONG,
         "The frame row 1 lists the pair ('x', 'a') again (first: The frame row 0); "
-        "keep one of them, or pass duplicates='max' or duplicates='sum'.",
+        "keep one of them, or pass duplicates='max' to count the pair once or duplicates='sum' to "
+        "add them up.",
     ),
     (
         pl.DataFrame({"a": [1]}),

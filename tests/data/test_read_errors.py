@@ -145,7 +145,7 @@ TEXT_FILES = [
         "site,genus\nx,a\ny,b\nx,a\n",
         LONG,
         "{0} line 4 lists the pair ('x', 'a') again (first: {0} line 2); keep one of them, or pass "
-        "duplicates='max' or duplicates='sum'.",
+        "duplicates='max' to count the pair once or duplicates='sum' to add them up.",
     ),
     (
         "site,genus,n\nx,a,1\ny,b,4\n",

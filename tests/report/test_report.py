@@ -185,3 +185,14 @@ def test_another_seed_starts_elsewhere(finds) -> None:
 
     assert ends(0) == ends(0)
     assert ends(0) != ends(1)
+
+
+def test_the_report_says_what_each_number_of_surprising_zeros_counts(tmp_path):
+    table = fz.datasets.make_aspect_bernoulli(80, 14, 2, random_state=3).table
+    model = fz.AspectBernoulli(2, n_init=1, random_state=0).fit(table)
+    page = fz.write_report(table, tmp_path / "r.html", n_components=2, n_init=1).read_text("utf-8")
+    n_model = len(fz.surprising_zeros(model, table))
+    n_audit = len(fz.audit(table, random_state=0).zeros)
+    assert n_model != n_audit
+    assert f"one model of 2 components, which finds {n_model} surprising zero" in page
+    assert f"averages many models and names {n_audit}." in page

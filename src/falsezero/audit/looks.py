@@ -219,11 +219,20 @@ class LooksAudit(Audit):
         zeros = int(((ones == 0) & (tries > 0)).sum())
         listed = len(self.zeros)
         verb = "is" if listed == 1 else "are"
+        named = (
+            f"In {listed:,} of the {zeros:,} cells without a one it is more likely there than not; "
+            f"{'this zero' if listed == 1 else 'these zeros'} {verb} listed."
+        )
+        if not listed:
+            named = (
+                f"In none of the {zeros:,} cells without a one is it more likely there than not."
+            )
+        if not zeros:
+            named = "Every cell that was looked at had a one, so there is no zero to doubt."
         return [
             f"Cells were looked at {tries.mean():.3g} times on average; a look finds what is there "
             f"in {float(np.mean(self.measured.detection_)):.0%} of cases (mean over columns).",
-            f"In {listed:,} of the {zeros:,} cells without a one it is more likely there than not; "
-            f"{'this zero' if listed == 1 else 'these zeros'} {verb} listed.",
+            named,
             *self._level,
         ]
 

@@ -117,5 +117,6 @@ def _listed_twice(pairs: Pairs, order: NDArray[Any], starts: NDArray[Any]) -> st
     one, two = int(order[second - 1]), int(order[second])
     return (
         f"{pairs.place(two)} lists the pair {pairs.label(two)} again (first: "
-        f"{pairs.place(one)}); keep one of them, or pass duplicates='max' or duplicates='sum'."
+        f"{pairs.place(one)}); keep one of them, or pass duplicates='max' to count the "
+        "pair once or duplicates='sum' to add them up."
     )

@@ -10,6 +10,8 @@ import numpy as np
 from sklearn.base import clone
 
 from falsezero.analysis.selection import numbers_of, size_warning
+from falsezero.analysis.surprising import surprising_zeros
+from falsezero.audit.audit import Audit
 from falsezero.audit.run import audit
 from falsezero.data.groups import RowGroups, row_groups
 from falsezero.data.output import check_target, write_text
@@ -155,19 +157,35 @@ def _html(
         f"<main>\n<h1>{html.escape(title)}</h1>\n{subtitle(answer)}\n"
         f'<nav aria-label="Sections">{nav}</nav>\n'
         f"{audit_sections(answer, inside=_inside(found, image_shape), groups=groups)}\n</main>\n"
-        f"{_explorer(explorer, found.table, sample)}"
+        f"{_explorer(explorer, found, sample, answer)}"
     )
     return document(title, body, inner_pages=[explorer])
 
 
-def _explorer(page: str, table: Table, sample: Table) -> str:
+def _explorer(page: str, found: Study, sample: Table, answer: Audit) -> str:
     """The explorer in a frame, at the page's full width."""
-    part = "" if sample is table else f" It holds {count(len(sample), 'row')} of the table."
+    part = "" if sample is found.table else f" It holds {count(len(sample), 'row')} of the table."
     return (
         '<section id="explorer" class="wide" aria-label="Explorer"><h2>Explorer</h2>'
         "<p>Move a slider to remove a component or bring it back, and watch the table follow. "
         f"Click a cell to see which components support it.{part}</p>"
+        f"<p>{_two_counts(found, sample, answer)}</p>"
         f'<iframe title="Explorer" srcdoc="{html.escape(page)}"></iframe></section>'
+    )
+
+
+def _two_counts(found: Study, sample: Table, answer: Audit) -> str:
+    """Why the explorer counts other surprising zeros than the headline."""
+    here = len(surprising_zeros(found.model, sample))
+    n_components = count(found.model.n_components, "component")
+    advice = ""
+    if answer.trial is not None:
+        advice = " Where the two differ, rely on the audit: the trial tested it."
+    return (
+        f"The explorer judges every cell by one model of {n_components}, which finds "
+        f"{count(here, 'surprising zero')}; components recognised as noise are left out at first, "
+        "and the number follows the sliders. The audit above averages many models and names "
+        f"{len(answer.zeros):,}.{advice}"
     )
 
 
