@@ -1,7 +1,5 @@
 """Objectives and draws of Discrete PCA at one point, against densities written out."""
 
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
 from scipy import stats
@@ -13,18 +11,19 @@ from tests.models.discrete_pca.common import (
     ETA,
     MODELS,
     blocks_of,
+    family_of,
     run,
     steps_of,
 )
 
 from falsezero.inference.contract import Point
-from falsezero.models.discrete_pca import gibbs
 from falsezero.models.discrete_pca.family import (
     Hyper,
     dirichlet_alpha,
     gamma_rate,
     gamma_shape,
     gamma_shape_at,
+    learnt_priors,
 )
 from falsezero.models.discrete_pca.gibbs import DirectGibbsSteps, Drawn, DrawnRows, Statistics
 from falsezero.models.discrete_pca.mean_field import EMSteps, MeanFieldSteps
@@ -130,21 +129,11 @@ def test_cycles_are_counted_and_the_inner_loop_may_end_after_the_first():
     np.testing.assert_allclose(once.shape, plain.shape)
 
 
-def some_sums(n_rows=7):
-    return SimpleNamespace(
-        sum_log=n_rows * np.array([-1.4, -0.8]),
-        sum_mean=n_rows * np.array([0.5, 0.9]),
-        n_rows=n_rows,
-    )
-
-
-@pytest.mark.parametrize("kind", [MeanFieldSteps, DirectGibbsSteps])
-def test_priors_are_learnt_from_means_over_rows(kind):
-    hyper, sums = Hyper(ALPHA, BETA), some_sums()
+def test_priors_are_learnt_from_means_over_rows():
     log, mean = np.array([-1.4, -0.8]), np.array([0.5, 0.9])
 
     def learnt(name, learn):
-        return steps_of(kind, name, learn=learn)._learn(sums, hyper)
+        return learnt_priors(family_of(name), Hyper(ALPHA, BETA), learn, log, mean)
 
     for name in ("dirichlet", "gamma-poisson"):
         np.testing.assert_array_equal(learnt(name, (False, False)).alpha, ALPHA)
@@ -234,9 +223,11 @@ def test_theta_is_drawn_from_its_posterior_and_sweeps_are_counted():
         assert new.sweep == sweep + 1
         if new.hyper is not state.hyper:
             learnt.append(sweep)
+            last = new.hyper
     # Every tenth sweep of the warm-up, and none after it.
     assert learnt == [9, 19]
-    assert gibbs.LEARN_EVERY == 10
+    again = learnt_priors(steps.family, Hyper(ALPHA, BETA), (True, False), log, np.ones(2) / 2)
+    np.testing.assert_array_equal(last.alpha, again.alpha)
     np.testing.assert_allclose(steps.add_components(new), theta)
     np.testing.assert_allclose(steps.add_components(new, np.ones((4, 2))), 1 + theta)
 

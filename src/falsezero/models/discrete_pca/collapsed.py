@@ -21,10 +21,10 @@ from falsezero.kernels.collapsed_gibbs import add_means, log_rising
 from falsezero.kernels.topics import sweep_rows_collapsed
 from falsezero.models.discrete_pca.family import Family, Hyper, gamma_rate, polya_alpha
 from falsezero.models.discrete_pca.gibbs import (
-    LEARN_EVERY,
     DrawnRows,
     RowCollapsedSteps,
     Statistics,
+    is_learning_sweep,
     random_state_of,
 )
 from falsezero.models.discrete_pca.shards import Shard, SweepPrior, even_cuts, unlike_rows
@@ -46,7 +46,7 @@ class Trace(NamedTuple):
     hyper: Hyper
 
 
-def _log_words(family: Family, eta: float, words: np.ndarray, totals: np.ndarray) -> float:
+def log_words(family: Family, eta: float, words: np.ndarray, totals: np.ndarray) -> float:
     """log p(w | v) with Theta marginalised, from tokens by word and by group."""
     spread = eta * family.sizes[:, None]
     rest = float((gammaln(spread) - gammaln(spread + totals)).sum())
@@ -77,7 +77,7 @@ class MarginalisedTheta:
 
     def log_words(self, state: Any) -> float:
         """log p(w | v) with Theta marginalised, from tokens by word and by group."""
-        return _log_words(self.family, self.eta, state.words, state.totals)
+        return log_words(self.family, self.eta, state.words, state.totals)
 
     def log_gammas(self, hyper: Hyper, totals: np.ndarray, n_rows: int) -> float:
         """Sum over rows and components of alpha log(beta / rate) - c log(rate); 0 without gammas.
@@ -188,7 +188,7 @@ class CollapsedSteps(MarginalisedTheta):
             )
             state.totals[...] = sum(totals) - (n - 1) * state.totals
         hyper = state.hyper
-        if state.sweep < self.warmup and state.sweep % LEARN_EVERY == LEARN_EVERY - 1:
+        if is_learning_sweep(state.sweep, self.warmup):
             hyper = self.learn_priors(local, state)
         return local, Trace(self.log_joint(local, state), hyper)
 
@@ -276,15 +276,13 @@ class GroupCollapsedSteps(RowCollapsedSteps):
         )  # fmt: skip
         new = self.draw_weights(block, local._replace(z=z, counts=counts), state.hyper, rng)
         log_joint = float((counts * np.log(new.weights)).sum())
-        log_joint += _log_words(self.family, self.eta, words, self.family.group_sums(words))
+        log_joint += log_words(self.family, self.eta, words, self.family.group_sums(words))
         log_joint += self.log_prior(block, new, state.hyper)
         return new, self.statistics(words, log_joint, new)
 
     def global_step(self, stats: Statistics, state: Any, rng: Any) -> Any:
         """Nothing of Theta is drawn; the priors may follow the rows during the warm-up."""
-        hyper = state.hyper
-        if state.sweep < self.warmup and state.sweep % LEARN_EVERY == LEARN_EVERY - 1:
-            hyper = self._learn(stats, hyper)
+        hyper = self.next_priors(stats, state)
         return state._replace(counts=stats.words, hyper=hyper, sweep=state.sweep + 1)
 
     def objective(self, stats: Statistics, state: Any) -> float:

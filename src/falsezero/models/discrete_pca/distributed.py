@@ -21,7 +21,7 @@ from falsezero.data.row_files import opened
 from falsezero.inference.contract import Point
 from falsezero.models.discrete_pca.collapsed import MarginalisedTheta
 from falsezero.models.discrete_pca.family import Family, Hyper, gamma_rate
-from falsezero.models.discrete_pca.gibbs import LEARN_EVERY, random_state_of
+from falsezero.models.discrete_pca.gibbs import is_learning_sweep, random_state_of
 from falsezero.models.discrete_pca.mean_field import first_rows
 from falsezero.models.discrete_pca.posterior import Posterior
 from falsezero.models.discrete_pca.settings import check_counts
@@ -143,7 +143,7 @@ class DistributedSteps(MarginalisedTheta):
         """The counts of all files, merged."""
         words = stats.words.astype(np.float32)
         totals, hyper = self.family.group_sums(words), state.hyper
-        if self.learns_beta and self._learns(state.sweep):
+        if self.learns_beta and is_learning_sweep(state.sweep, self.warmup):
             mean = totals.sum(axis=0) / self.n_rows
             hyper = Hyper(hyper.alpha, gamma_rate(hyper.alpha, mean))
         return MergedCounts(
@@ -164,9 +164,6 @@ class DistributedSteps(MarginalisedTheta):
 
     def _keeps(self, sweep: int) -> bool:
         return sweep >= self.warmup and (sweep - self.warmup + 1) % self.thin == 0
-
-    def _learns(self, sweep: int) -> bool:
-        return sweep < self.warmup and sweep % LEARN_EVERY == LEARN_EVERY - 1
 
     def _dealt(self, tokens: Shard, state: MergedCounts, stream: Any) -> np.ndarray:
         """Components of the tokens, given components that are rows of the table."""

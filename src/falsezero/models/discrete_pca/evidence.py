@@ -21,9 +21,8 @@ from falsezero.base.evidence import Evidence
 from falsezero.data.blocks import Blocks
 from falsezero.data.tidy import Tidy
 from falsezero.inference.chains import sample
-from falsezero.kernels.collapsed_gibbs import log_rising
 from falsezero.kernels.topics import left_to_right, sweep_rows_collapsed
-from falsezero.models.discrete_pca.collapsed import CollapsedSteps
+from falsezero.models.discrete_pca.collapsed import CollapsedSteps, log_words
 from falsezero.models.discrete_pca.family import Family, Hyper
 from falsezero.models.discrete_pca.gibbs import DirectGibbsSteps, Drawn, Tokens, random_state_of
 from falsezero.models.discrete_pca.lengths import TokenPrior, has_one_rate, log_length
@@ -248,9 +247,7 @@ def _anneal(
     gains = np.append(np.zeros(len(led) - 1), np.abs(np.diff(weighed)))
     log_weight = 0.0
     for temper, gain in zip(way[1:], gains, strict=True):
-        log_p = log_rising(words, eta)
-        log_p += float((gammaln(spread[:, None]) - gammaln(spread[:, None] + totals)).sum())
-        log_weight += gain * log_p
+        log_weight += gain * log_words(family, eta, words, totals)
         if _is_general(family):
             u = _drawn_totals(steps, counts, lengths, u, rng)
         sweep_rows_collapsed(

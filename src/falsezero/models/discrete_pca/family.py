@@ -63,6 +63,18 @@ class Family(NamedTuple):
                 total += float(gammaln(np.asarray(size, dtype=float) + 1.0).sum())
         return total
 
+    def log_theta_norm(self, eta: float, n_components: int) -> float:
+        """log of the constant in the Dirichlet(eta) density of Theta, all components and groups."""
+        sizes = self.sizes
+        return n_components * float((gammaln(eta * sizes) - sizes * gammaln(eta)).sum())
+
+    def log_weight_norm(self, hyper: Hyper) -> float:
+        """log of the constant in the prior density of one row's weights."""
+        alpha, beta = hyper
+        if self.gamma:
+            return float((alpha * np.log(beta) - gammaln(alpha)).sum())
+        return float(gammaln(alpha.sum()) - gammaln(alpha).sum())
+
     def group_sums(self, table: np.ndarray) -> np.ndarray:
         """Sum a words x components table over the words of each group."""
         if len(self.names) == 1:
@@ -155,6 +167,25 @@ def gamma_shape_at(rate: np.ndarray, mean_log: np.ndarray) -> np.ndarray:
 def gamma_rate(shape: np.ndarray, mean: np.ndarray) -> np.ndarray:
     """beta_k = alpha_k / <l_k> (slide "Algorithm issues, cont.")."""
     return np.clip(shape / np.maximum(mean, 1e-30), *_BETA_RANGE)
+
+
+def learnt_priors(
+    family: Family,
+    hyper: Hyper,
+    learn: tuple[bool, bool],
+    mean_log: np.ndarray,
+    mean: np.ndarray,
+) -> Hyper:
+    """Priors that maximise the density of the rows' weights; `learn` says whether alpha, and beta.
+
+    `mean_log` and `mean` are the means over rows of log l_k and l_k (or of log m_k).
+    """
+    alpha, beta = hyper
+    if not family.gamma:
+        return Hyper(dirichlet_alpha(alpha, mean_log), beta) if learn[0] else hyper
+    if learn[0]:
+        alpha = gamma_shape(mean, mean_log) if learn[1] else gamma_shape_at(beta, mean_log)
+    return Hyper(alpha, gamma_rate(alpha, mean) if learn[1] else beta)
 
 
 def polya_alpha(

@@ -12,19 +12,11 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.special import gammaln
 
 from falsezero.data.blocks import Block, Blocks
 from falsezero.inference.contract import Point
 from falsezero.kernels.topics import deal_tokens, sweep_rows
-from falsezero.models.discrete_pca.family import (
-    Family,
-    Hyper,
-    dirichlet_alpha,
-    gamma_rate,
-    gamma_shape,
-    gamma_shape_at,
-)
+from falsezero.models.discrete_pca.family import Family, Hyper, learnt_priors
 
 _TINY = 1e-150
 LARGE = 64
@@ -32,8 +24,8 @@ LARGE = 64
 
 _AT_ONCE = 10_000
 
-LEARN_EVERY = 10
-"""Sweeps of the warm-up between two looks at the priors."""
+_LEARN_EVERY = 10
+"""Sweeps of the warm-up from one update of the priors to the next."""
 
 
 class Drawn(NamedTuple):
@@ -76,6 +68,15 @@ class Tokens(NamedTuple):
         counts = csr.data.astype(np.int64)
         ends = np.concatenate([[0], np.cumsum(counts)])
         return cls(ends[csr.indptr], np.repeat(csr.indices, counts).astype(np.int32))
+
+
+def is_learning_sweep(sweep: int, warmup: int) -> bool:
+    """Whether the priors are updated after this sweep: now and then, during the warm-up only.
+
+    >>> [sweep for sweep in range(40) if is_learning_sweep(sweep, 25)]
+    [9, 19]
+    """
+    return sweep < warmup and sweep % _LEARN_EVERY == _LEARN_EVERY - 1
 
 
 def random_state_of(rng: np.random.Generator) -> np.ndarray:
@@ -179,38 +180,31 @@ class DirectGibbsSteps:
 
     def log_prior(self, block: Block, rows: DrawnRows, hyper: Hyper) -> float:
         """log p(l), with what the likelihood makes of the scale of l."""
-        alpha, beta = hyper
-        w, n = rows.weights, len(rows.weights)
-        total = float((np.log(w) @ (alpha - 1)).sum())
+        w = rows.weights
+        total = float((np.log(w) @ (hyper.alpha - 1)).sum())
+        total += len(w) * self.family.log_weight_norm(hyper)
         if not self.family.gamma:
-            return total + n * float(gammaln(alpha.sum()) - gammaln(alpha).sum())
-        total += n * float((alpha * np.log(beta) - gammaln(alpha)).sum())
-        total -= float((w @ (beta + self.family.delta)).sum())
+            return total
+        total -= float((w @ (hyper.beta + self.family.delta)).sum())
         return total - float((self.lengths[block.start] * np.log(w.sum(axis=1))).sum())
 
     def global_step(self, stats: Statistics, state: Drawn, rng: np.random.Generator) -> Drawn:
         """Theta given v: a Dirichlet for each component and group."""
         drawn = rng.standard_gamma(self.eta + stats.words)
         theta = self.family.normalise(np.maximum(drawn, _TINY))
-        hyper = state.hyper
-        if state.sweep < self.warmup and state.sweep % LEARN_EVERY == LEARN_EVERY - 1:
-            hyper = self._learn(stats, hyper)
-        return Drawn(theta, stats.words, hyper, state.sweep + 1)
+        return Drawn(theta, stats.words, self.next_priors(stats, state), state.sweep + 1)
 
-    def _learn(self, stats: Statistics, hyper: Hyper) -> Hyper:
-        alpha, beta = hyper
+    def next_priors(self, stats: Statistics, state: Drawn) -> Hyper:
+        """The priors of the next sweep: the same, or learnt from the weights just drawn."""
+        if not is_learning_sweep(state.sweep, self.warmup):
+            return state.hyper
         log, mean = stats.sum_log / stats.n_rows, stats.sum_mean / stats.n_rows
-        if not self.family.gamma:
-            return Hyper(dirichlet_alpha(alpha, log), beta) if self.learn[0] else hyper
-        if self.learn[0]:
-            alpha = gamma_shape(mean, log) if self.learn[1] else gamma_shape_at(beta, log)
-        return Hyper(alpha, gamma_rate(alpha, mean) if self.learn[1] else beta)
+        return learnt_priors(self.family, state.hyper, self.learn, log, mean)
 
     def objective(self, stats: Statistics, state: Drawn) -> float:
         """log p(w, l, Theta) where the sweep began."""
-        sizes, k = self.family.sizes, state.theta.shape[1]
         prior = (self.eta - 1) * float(np.log(state.theta).sum())
-        prior += k * float((gammaln(self.eta * sizes) - sizes * gammaln(self.eta)).sum())
+        prior += self.family.log_theta_norm(self.eta, state.theta.shape[1])
         return self.constant + stats.log_joint + prior
 
     def project(self, trial: Point, reference: Point) -> Point:

@@ -23,14 +23,7 @@ from falsezero.inference.engine import advancer, iterate
 from falsezero.kernels.dirichlet import dirichlet_factors
 from falsezero.kernels.topics import topic_pass
 from falsezero.models.discrete_pca.collapsed import CollapsedSteps
-from falsezero.models.discrete_pca.family import (
-    Family,
-    Hyper,
-    dirichlet_alpha,
-    gamma_rate,
-    gamma_shape,
-    gamma_shape_at,
-)
+from falsezero.models.discrete_pca.family import Family, Hyper, learnt_priors
 from falsezero.models.discrete_pca.shards import anchored_counts
 
 _TINY = 1e-100
@@ -250,21 +243,10 @@ class MeanFieldSteps:
 
     def global_step(self, stats: Statistics, state: Words, rng: Any) -> Words:
         """lambda_jk = eta + expected counts; the priors from the rows' means, where learnt."""
-        hyper = self._learn(stats, state.hyper)
+        log, mean = stats.sum_log / stats.n_rows, stats.sum_mean / stats.n_rows
+        hyper = learnt_priors(self.family, state.hyper, self.learn, log, mean)
         new = self.read_words(self.eta + stats.words * state.factors, hyper)
         return new._replace(cycle=state.cycle + 1)
-
-    def _learn(self, stats: Statistics, hyper: Hyper) -> Hyper:
-        alpha, beta = hyper
-        mean_log = stats.sum_log / stats.n_rows
-        if not self.family.gamma:
-            return Hyper(dirichlet_alpha(alpha, mean_log), beta) if self.learn[0] else hyper
-        mean = stats.sum_mean / stats.n_rows
-        if self.learn == (True, True):
-            alpha = gamma_shape(mean, mean_log)
-        elif self.learn[0]:
-            alpha = gamma_shape_at(beta, mean_log)
-        return Hyper(alpha, gamma_rate(alpha, mean) if self.learn[1] else beta)
 
     def objective(self, stats: Statistics, state: Words) -> float:
         """The evidence bound, at the point that the statistics were taken at."""
@@ -293,9 +275,8 @@ class EMSteps(MeanFieldSteps):
         """theta_jk and minus its log prior density."""
         factors = self.family.normalise(np.asarray(shape, dtype=float))
         factors = np.maximum(factors, _TINY)
-        sizes, k = self.family.sizes, shape.shape[1]
         log_prior = self.eta * float(np.log(factors).sum())
-        log_prior += k * float((gammaln(self.eta * sizes) - sizes * gammaln(self.eta)).sum())
+        log_prior += self.family.log_theta_norm(self.eta, shape.shape[1])
         return Words(shape, factors.astype(self.dtype), -log_prior, hyper)
 
     def read_rows(self, block: Block, local: Rows, hyper: Hyper) -> RowView:
@@ -306,11 +287,11 @@ class EMSteps(MeanFieldSteps):
         if not self.family.gamma:
             m = a / a.sum(axis=1, keepdims=True)
             log_prior = (np.log(m) @ alpha).sum()
-            log_prior += len(a) * (gammaln(alpha.sum()) - gammaln(alpha).sum())
+            log_prior += len(a) * self.family.log_weight_norm(hyper)
             return RowView(m.astype(self.dtype), -float(log_prior), none, none)
         weight = a / local.rate
         total = weight.sum(axis=1)
         log_prior = (np.log(weight) @ alpha - weight @ (beta + self.delta)).sum()
-        log_prior += len(a) * float((alpha * np.log(beta) - gammaln(alpha)).sum())
+        log_prior += len(a) * self.family.log_weight_norm(hyper)
         log_prior -= (self.lengths[block.start] * np.log(total)).sum()
         return RowView(weight.astype(self.dtype), -float(log_prior), none, none)
