@@ -41,6 +41,7 @@ from falsezero.data.corrupt import corrupt as corrupt
 from falsezero.data.errors import DataError as DataError
 from falsezero.data.errors import FileReadError as FileReadError
 from falsezero.data.errors import MissingFileError as MissingFileError
+from falsezero.data.errors import MissingPackageError as MissingPackageError
 from falsezero.data.looks import Looks as Looks
 from falsezero.data.looks import as_looks as as_looks
 from falsezero.data.read import as_table as as_table

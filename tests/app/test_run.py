@@ -54,4 +54,4 @@ def test_without_the_extra_it_says_what_to_install(monkeypatch, capsys) -> None:
 
     monkeypatch.setitem(sys.modules, "uvicorn", None)
     assert main(["app", "--no-browser"]) == 1
-    assert "pip install falsezero[app]" in capsys.readouterr().err
+    assert "pip install 'falsezero[app]'" in capsys.readouterr().err

@@ -10,7 +10,12 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 
-from falsezero.data.errors import DataError, FileReadError, MissingFileError
+from falsezero.data.errors import (
+    DataError,
+    FileReadError,
+    MissingFileError,
+    MissingPackageError,
+)
 from falsezero.data.read import read
 
 LONG = {"row": "site", "column": "genus"}
@@ -346,5 +351,27 @@ def test_files_that_cannot_be_opened(tmp_path, monkeypatch):
 def test_parquet_without_pyarrow(tmp_path, monkeypatch):
     (tmp_path / "t.parquet").write_bytes(b"PAR1")
     monkeypatch.setitem(sys.modules, "pyarrow.parquet", None)
-    with pytest.raises(DataError, match=r"needs pyarrow: pip install falsezero\[arrow\]\.$"):
+    with pytest.raises(DataError, match="needs pyarrow: pip install 'falsezero"):
         read(tmp_path / "t.parquet")
+
+
+@pytest.mark.parametrize(
+    ("name", "module", "extra"),
+    [
+        ("t.feather", "pyarrow", "arrow"),
+        ("t.h5ad", "anndata", "anndata"),
+        ("t.xlsx", "python_calamine", "excel"),
+        ("t.rds", "rdata", "r"),
+        ("t.biom", "h5py", "biom"),
+    ],
+)
+def test_a_missing_package_is_named_with_the_extra_that_installs_it(
+    name, module, extra, tmp_path, monkeypatch
+):
+    (tmp_path / name).write_bytes(b"\x89HDF")
+    monkeypatch.setitem(sys.modules, module, None)
+    with pytest.raises(MissingPackageError) as problem:
+        read(tmp_path / name)
+    assert isinstance(problem.value, ImportError)
+    assert str(problem.value).startswith(f"{tmp_path / name}, a")
+    assert str(problem.value).endswith(f": pip install 'falsezero[{extra}]'.")

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from falsezero.data.errors import import_for
 from falsezero.data.read import as_table
 from falsezero.data.tidy import Tidy
 
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["diagnose", "stack_chains", "to_datatree"]
 
-_INSTALL = "pip install 'falsezero[mcmc]'"
+_EXTRA = "falsezero[mcmc]"
 
 
 def stack_chains(model: Any) -> dict[str, np.ndarray]:
@@ -89,10 +90,8 @@ def _judged(name: str, values: np.ndarray) -> dict[str, Any]:
 
 
 def _array_stats() -> Any:
-    try:
+    with import_for("diagnose", "arviz-stats", _EXTRA):
         from arviz_stats.base import array_stats
-    except ImportError:
-        raise ImportError(f"diagnose needs arviz-stats: {_INSTALL}.") from None
     return array_stats
 
 
@@ -109,10 +108,8 @@ def to_datatree(model: Any, table: Any = None) -> xarray.DataTree:
         The table that the model was fitted on.
     """
     check_is_fitted(model)
-    try:
+    with import_for("to_datatree", "xarray", _EXTRA):
         import xarray
-    except ImportError:
-        raise ImportError(f"to_datatree needs xarray: {_INSTALL}.") from None
     groups: dict[str, dict[str, Any]] = {"posterior": {}, "sample_stats": {}}
     for name, values in stack_chains(model).items():
         extra = tuple(f"{name}_dim_{i}" for i in range(values.ndim - 2))

@@ -14,7 +14,7 @@ from falsezero.base.estimator import spawn_seeds
 from falsezero.base.evidence import Evidence
 from falsezero.data.blocks import UNOBSERVED
 from falsezero.data.validate import check_table
-from falsezero.kernels.annealed import draw_counts, log_gain
+from falsezero.kernels.annealed import draw_counts
 from falsezero.models.discrete_pca.evidence import table_evidence
 from falsezero.models.discrete_pca.uses import CountModel
 
@@ -138,20 +138,34 @@ def _chain(
     """Log weight of one chain: the sum of the gains in joint density, step by step."""
     rows, ones = np.zeros_like(start.gamma), np.zeros_like(start.alpha)
     zeros = ones.copy()
+    column = np.where(codes == 1, base, 1 - base)
     total, before = 0.0, 0.0
     for after in np.linspace(0.0, 1.0, n_steps + 1)[1:]:
         current = start.blend(prior, before)
         weights = _draw_simplex(current.gamma + rows, rng)
         components = _inside(rng.beta(current.alpha + ones, current.beta + zeros))
-        total += log_gain(codes, weights, components, base, before, after)
+        likelihood = np.where(codes == 1, weights @ components, weights @ (1 - components))
+        total += _log_gain(likelihood, column, codes != UNOBSERVED, before, after)
         change = prior.log_density(weights, components) - start.log_density(weights, components)
         total += (after - before) * change
         for counts in (rows, ones, zeros):
             counts[:] = 0.0
         uniforms = rng.random(codes.shape)
-        draw_counts(codes, weights, components, base, after, uniforms, rows, ones, zeros)
+        draw_counts(
+            codes, likelihood, column, weights, components, after, uniforms, rows, ones, zeros
+        )
         before = after
     return total
+
+
+def _log_gain(
+    likelihood: np.ndarray, column: np.ndarray, observed: np.ndarray, before: float, after: float
+) -> float:
+    """Log probability of the observed cells at share `after`, less that at share `before`."""
+    # A share of the column keeps both above zero, except after the very last step.
+    top = np.maximum((1 - after) * column + after * likelihood, 1e-300)
+    ratio = top / ((1 - before) * column + before * likelihood)
+    return float(np.log(ratio).sum(where=observed))
 
 
 def _draw_simplex(counts: np.ndarray, rng: np.random.Generator) -> np.ndarray:

@@ -15,7 +15,7 @@ import numpy as np
 from falsezero.analysis.best_cells import BestCells, Search
 from falsezero.backends import map_shards, workers
 from falsezero.data.blocks import Block, Blocks
-from falsezero.data.errors import DataError
+from falsezero.data.errors import DataError, import_for
 from falsezero.data.numbers import checked_count
 from falsezero.data.row_files import write_bytes
 from falsezero.data.shard_files import LongNames, labels_in
@@ -146,13 +146,9 @@ def _row_labels(block: Block, file: str, long: LongNames | None) -> np.ndarray:
 
 
 def _write_parquet(path: str, columns: dict[str, Any]) -> None:
-    try:
+    with import_for(f"{path}, a Parquet file,", "pyarrow", "falsezero[arrow]"):
         import pyarrow as pa
         import pyarrow.parquet as pq
-    except ImportError:
-        raise DataError(
-            f"{path} is a Parquet file, which needs pyarrow: pip install falsezero[arrow]."
-        ) from None
     buffer = io.BytesIO()
     pq.write_table(pa.table(columns), buffer)
     write_bytes(path, buffer.getvalue())

@@ -14,6 +14,7 @@ import numpy as np
 from scipy import sparse
 from scipy.special import xlogy
 
+from falsezero.data.errors import import_for
 from falsezero.data.numbers import checked_count
 from falsezero.data.table import Table
 from falsezero.data.tidy import Tidy
@@ -209,10 +210,8 @@ def page_rank(model: Any, table: Any, links: Any, damping: float = 0.85) -> np.n
     -------
     array of shape (n_rows, n_components); each column adds up to one.
     """
-    try:
+    with import_for("page_rank", "networkx", "falsezero[network]"):
         import networkx as nx
-    except ImportError:
-        raise ImportError("page_rank needs networkx: pip install 'falsezero[network]'.") from None
     links = sparse.csr_array(links.values if isinstance(links, Table) else links)
     share = _shares(model, table)
     if links.shape != (len(share), len(share)):

@@ -10,7 +10,7 @@ import webbrowser
 from collections.abc import Callable
 from pathlib import Path
 
-from falsezero.data.errors import DataError
+from falsezero.data.errors import DataError, import_for
 
 __all__ = ["serve"]
 
@@ -39,14 +39,10 @@ def serve(
     say : callable
         Where messages for a person go.
     """
-    try:
+    with import_for("The page", "starlette and uvicorn", "falsezero[app]"):
         import uvicorn
 
         from falsezero.app.server import make_app
-    except ImportError:
-        raise DataError(
-            "The page needs starlette and uvicorn: pip install falsezero[app]."
-        ) from None
     listener = _bind(port)
     port = listener.getsockname()[1]
     token, first_key = secrets.token_urlsafe(24), secrets.token_urlsafe(24)

@@ -19,6 +19,7 @@ from threadpoolctl import threadpool_limits
 
 from falsezero.backends.local import ELSEWHERE, Join, Run
 from falsezero.data.blocks import Block, Blocks
+from falsezero.data.errors import import_for
 
 __all__ = ["connected", "on_dask"]
 
@@ -59,10 +60,8 @@ def on_dask(client: Any, timeout: float = 60.0) -> Iterator[None]:
     >>> with Client(processes=False, dashboard_address=":0") as client, fz.on_dask(client):
     ...     weights = model.fit(table).transform(table)
     """
-    try:
+    with import_for("on_dask", "Dask", "falsezero[dask]"):
         import distributed
-    except ImportError:
-        raise ImportError("on_dask needs Dask: pip install 'falsezero[dask]'.") from None
     if not isinstance(client, distributed.Client) or client.asynchronous:
         raise TypeError(
             f"on_dask needs a dask.distributed.Client that is not asynchronous, not {client!r}."
@@ -79,10 +78,8 @@ def on_dask(client: Any, timeout: float = 60.0) -> Iterator[None]:
 
 def connected(address: str, timeout: float = 30.0) -> Any:
     """A client of the scheduler at an address."""
-    try:
+    with import_for("A cluster", "Dask", "falsezero[dask]"):
         from distributed import Client
-    except ImportError:
-        raise ImportError("A cluster needs Dask: pip install 'falsezero[dask]'.") from None
     return Client(address, timeout=timeout)
 
 

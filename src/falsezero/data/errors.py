@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 
 __all__ = [
     "DataError",
     "FileReadError",
     "MissingFileError",
+    "MissingPackageError",
     "as_sentence",
     "choices",
+    "import_for",
     "quote",
     "suggest",
 ]
@@ -30,6 +33,27 @@ class FileReadError(DataError, OSError):
 
 class MissingFileError(FileReadError, FileNotFoundError):
     """A file that does not exist."""
+
+
+class MissingPackageError(DataError, ImportError):
+    """An optional package that is not installed; the message says how to install it."""
+
+
+@contextmanager
+def import_for(purpose: str, packages: str, install: str) -> Iterator[None]:
+    """Around an import of optional packages: where it fails, say what to install.
+
+    >>> with import_for("A spreadsheet", "calamine", "falsezero[excel]"):
+    ...     import no_such_package
+    Traceback (most recent call last):
+    falsezero.data.errors.MissingPackageError: A spreadsheet needs calamine: \
+pip install 'falsezero[excel]'.
+    """
+    try:
+        yield
+    except ImportError:
+        target = f"'{install}'" if "[" in install else install
+        raise MissingPackageError(f"{purpose} needs {packages}: pip install {target}.") from None
 
 
 def as_sentence(problem: object) -> str:

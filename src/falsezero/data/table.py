@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from falsezero.data import show
-from falsezero.data.errors import DataError
+from falsezero.data.errors import DataError, import_for
 from falsezero.data.indices import check_indices
 from falsezero.data.labels import as_labels, find_label, pick
 from falsezero.data.levels import (
@@ -228,20 +228,16 @@ did you mean 'Rudabanya'?
 
         It needs pandas.
         """
-        try:
+        with import_for("Table.to_pandas", "pandas", "pandas"):
             import pandas as pd
-        except ImportError:
-            raise ImportError("Table.to_pandas needs pandas: pip install pandas.") from None
         index = multi_index(self.row_levels, self.rows)
         columns = multi_index(self.column_levels, self.columns)
         return pd.DataFrame(self.to_numpy(), index=index, columns=columns)
 
     def to_polars(self) -> Any:
         """Dense polars frame, the row labels in a first column `row` (needs polars)."""
-        try:
+        with import_for("Table.to_polars", "polars", "polars"):
             import polars as pl
-        except ImportError:
-            raise ImportError("Table.to_polars needs polars: pip install polars.") from None
         cells = self.to_numpy()
         columns = {str(name): cells[:, i] for i, name in enumerate(self.columns.tolist())}
         return pl.DataFrame({"row": self.rows, **columns})
@@ -251,10 +247,8 @@ did you mean 'Rudabanya'?
 
         Levels of labels become coordinates along them.
         """
-        try:
+        with import_for("Table.to_xarray", "xarray", "xarray"):
             import xarray as xr
-        except ImportError:
-            raise ImportError("Table.to_xarray needs xarray: pip install xarray.") from None
         labels: dict[str, Any] = {"row": self.rows, "column": self.columns}
         for axis, levels in (("row", self.row_levels), ("column", self.column_levels)):
             for name, values in (levels or {}).items():

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from falsezero.data.errors import DataError
+from falsezero.data.errors import import_for
 from falsezero.data.output import check_target, write_atomically
 from falsezero.data.rounding import significant
 from falsezero.data.table import Table
@@ -46,13 +46,8 @@ def write_h5ad(table: Table, path: Any) -> None:
     path : path of the .h5ad file to write
     """
     target = check_target(path)
-    try:
+    with import_for(f"{target}, an AnnData file,", "anndata", "falsezero[anndata]"):
         import anndata
-    except ImportError:
-        raise DataError(
-            f"{target} is to be an AnnData file, which needs anndata: pip install "
-            "falsezero[anndata]."
-        ) from None
     found = anndata.AnnData(table.values)
     found.obs_names, found.var_names = table.rows.astype(str), table.columns.astype(str)
     with tempfile.TemporaryDirectory() as folder:

@@ -7,15 +7,16 @@ the components.
 
 from __future__ import annotations
 
-import numpy as np
-
 from falsezero.kernels._jit import jit
 from falsezero.kernels.codes import UNOBSERVED
 
 
 @jit
-def draw_counts(codes, weights, components, base, share, uniforms, rows, ones, zeros):
+def draw_counts(codes, likelihood, column, weights, components, share, uniforms, rows, ones, zeros):
     """Draw which component made each cell, if any did, and count.
+
+    `likelihood` and `column` have the probability of each cell's value by the model, and by its
+    column alone.
 
     The counts of components in each row, and of ones and zeros of each component and column, are
     added to `rows`, `ones` and `zeros`; `uniforms` has one number in [0, 1) per cell.
@@ -27,9 +28,8 @@ def draw_counts(codes, weights, components, base, share, uniforms, rows, ones, z
             code = codes[i, t]
             if code == UNOBSERVED:
                 continue
-            p = _probability(code, weights[i], components[:, t])
-            column = base[t] if code == 1 else 1.0 - base[t]
-            left = uniforms[i, t] * ((1.0 - share) * column + share * p) / share
+            p = likelihood[i, t]
+            left = uniforms[i, t] * ((1.0 - share) * column[i, t] + share * p) / share
             if left >= p:
                 continue
             j = 0
@@ -44,30 +44,3 @@ def draw_counts(codes, weights, components, base, share, uniforms, rows, ones, z
                 ones[j, t] += 1.0
             else:
                 zeros[j, t] += 1.0
-
-
-@jit
-def _probability(code, weights, components):
-    """Probability that the model gives to one cell's value."""
-    p = 0.0
-    for j in range(weights.shape[0]):
-        p += weights[j] * (components[j] if code == 1 else 1.0 - components[j])
-    return p
-
-
-@jit
-def log_gain(codes, weights, components, base, before, after):
-    """Log likelihood at share `after`, less that at share `before`."""
-    n_rows, n_columns = codes.shape
-    total = 0.0
-    for i in range(n_rows):
-        for t in range(n_columns):
-            code = codes[i, t]
-            if code == UNOBSERVED:
-                continue
-            p = _probability(code, weights[i], components[:, t])
-            column = base[t] if code == 1 else 1.0 - base[t]
-            # A share of the column keeps both above zero, except after the very last step.
-            top = max((1.0 - after) * column + after * p, 1e-300)
-            total += np.log(top / ((1.0 - before) * column + before * p))
-    return total

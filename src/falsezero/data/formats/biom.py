@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from falsezero.data.checks import Raw
-from falsezero.data.errors import DataError
+from falsezero.data.errors import import_for
 from falsezero.data.files import load_whole, located
 from falsezero.data.formats import Format
 from falsezero.data.formats.h5ad import check_hdf5
@@ -32,12 +32,8 @@ def read_biom(path: Path, options: ReadOptions) -> Raw:
 
 
 def _check_h5py(path: Path) -> None:
-    try:
+    with import_for(f"{path}, a BIOM file,", "h5py", "falsezero[biom]"):
         import h5py as _  # noqa: F401
-    except ImportError:
-        raise DataError(
-            f"{path} is a BIOM file, which needs h5py: pip install falsezero[biom]."
-        ) from None
 
 
 def _from_hdf5(path: Path) -> tuple[Any, list[str], list[str]]:

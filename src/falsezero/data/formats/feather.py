@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from falsezero.data.checks import Raw
-from falsezero.data.errors import DataError
+from falsezero.data.errors import import_for
 from falsezero.data.files import load_whole
 from falsezero.data.formats import FRAME_OPTIONS, Format
 from falsezero.data.formats.parquet import first_arrow_lines, without_columns
@@ -26,12 +26,8 @@ def read_feather(path: Path, options: ReadOptions) -> Raw:
 
 
 def _arrow_table(path: Path, options: ReadOptions) -> Any:
-    try:
+    with import_for(f"{path}, a Feather file,", "pyarrow", "falsezero[arrow]"):
         import pyarrow as pa
-    except ImportError:
-        raise DataError(
-            f"{path} is a Feather file, which needs pyarrow: pip install falsezero[arrow]."
-        ) from None
     # What is not compressed is mapped, not loaded; the rest grows as it is read.
     source = load_whole(path, "Feather", lambda: pa.ipc.open_file(pa.memory_map(str(path))))
     table = load_whole(path, "Feather", source.read_all)

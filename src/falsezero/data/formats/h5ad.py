@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from falsezero.data.checks import Raw
-from falsezero.data.errors import DataError, FileReadError
+from falsezero.data.errors import FileReadError, import_for
 from falsezero.data.files import load_whole, located
 from falsezero.data.formats import Format
 from falsezero.data.formats._probe import probed
@@ -16,12 +16,8 @@ from falsezero.data.objects import from_annotated
 
 def read_h5ad(path: Path, options: ReadOptions) -> Raw:
     """Read X of an AnnData file, or one of its layers."""
-    try:
+    with import_for(f"{path}, an AnnData file,", "anndata", "falsezero[anndata]"):
         import anndata
-    except ImportError:
-        raise DataError(
-            f"{path} is an AnnData file, which needs anndata: pip install falsezero[anndata]."
-        ) from None
     check_hdf5(path, options.max_gigabytes)
     found = load_whole(path, ".h5ad", lambda: anndata.read_h5ad(path))
     raw = from_annotated(found, options.layer)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from falsezero.data.checks import Raw
-from falsezero.data.errors import DataError
+from falsezero.data.errors import import_for
 from falsezero.data.files import load_whole
 from falsezero.data.formats import FRAME_OPTIONS, FirstLines, Format
 from falsezero.data.layout import ReadOptions
@@ -37,12 +37,8 @@ def arrow_table(
     path: Path, drop: Sequence[str] = (), max_gigabytes: float | None = None
 ) -> tuple[Any, str | None]:
     """The Arrow table of a file, and the column that pandas stored as index."""
-    try:
+    with import_for(f"{path}, a Parquet file,", "pyarrow", "falsezero[arrow]"):
         import pyarrow.parquet as pq
-    except ImportError:
-        raise DataError(
-            f"{path} is a Parquet file, which needs pyarrow: pip install falsezero[arrow]."
-        ) from None
     declared = load_whole(path, "Parquet", lambda: _declared_bytes(pq.ParquetFile(path)))
     check_size(path, declared, max_gigabytes)
     table = load_whole(path, "Parquet", lambda: pq.read_table(path))

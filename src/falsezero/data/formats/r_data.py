@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from falsezero.data.checks import Raw
-from falsezero.data.errors import DataError, choices, quote
+from falsezero.data.errors import DataError, choices, import_for, quote
 from falsezero.data.files import load_whole
 from falsezero.data.formats import FRAME_OPTIONS, Format
 from falsezero.data.layout import ReadOptions
@@ -55,12 +55,8 @@ def _without_counted_rows(frame: Any) -> Any:
 
 
 def _object(path: Path, options: ReadOptions) -> Any:
-    try:
+    with import_for(f"{path}, an R file,", "rdata", "falsezero[r]"):
         import rdata
-    except ImportError:
-        raise DataError(
-            f"{path} is a file of R, which needs rdata: pip install falsezero[r]."
-        ) from None
     _check_unpacked(path, options.max_gigabytes)
     is_single = path.suffix.lower() == ".rds"
     read = rdata.read_rds if is_single else rdata.read_rda

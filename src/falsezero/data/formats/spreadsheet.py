@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from falsezero.data.cells import CellNumbers
 from falsezero.data.checks import Raw
-from falsezero.data.errors import DataError, choices, suggest
+from falsezero.data.errors import DataError, choices, import_for, suggest
 from falsezero.data.files import load_whole
 from falsezero.data.formats import FRAME_OPTIONS, Format
 from falsezero.data.formats._probe import probed
@@ -77,12 +77,8 @@ def _sheet_of(path: Path, options: ReadOptions) -> Sheet:
 
 def _lines(path: Path, options: ReadOptions) -> tuple[list[list[Any]], tuple[str, ...]]:
     """The lines of a sheet, and the names of those that might have been meant instead."""
-    try:
+    with import_for(f"{path}, a spreadsheet,", "python-calamine", "falsezero[excel]"):
         import python_calamine
-    except ImportError:
-        raise DataError(
-            f"{path} is a spreadsheet, which needs python-calamine: pip install falsezero[excel]."
-        ) from None
     if zipfile.is_zipfile(path):
         declared = load_whole(path, "spreadsheet", lambda: unpacked_bytes(path))
         check_size(path, declared, options.max_gigabytes)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from falsezero.data.checks import Raw
-from falsezero.data.errors import DataError, FileReadError
+from falsezero.data.errors import FileReadError, import_for
 from falsezero.data.files import load_whole, located
 from falsezero.data.formats import Format
 from falsezero.data.layout import ReadOptions
@@ -27,13 +27,9 @@ _BYTES_A_NUMBER = 8
 
 def read_zarr(path: Path, options: ReadOptions) -> Raw:
     """Read X of an AnnData store, or one of its layers."""
-    try:
+    with import_for(f"{path}, a zarr store,", "anndata and zarr", "falsezero[zarr]"):
         import anndata
         import zarr as _  # noqa: F401
-    except ImportError:
-        raise DataError(
-            f"{path} is a zarr store, which needs anndata and zarr: pip install falsezero[zarr]."
-        ) from None
     _check_store(path, options.max_gigabytes)
     found = load_whole(path, "zarr", lambda: anndata.io.read_zarr(path))
     raw = from_annotated(found, options.layer)
