@@ -22,7 +22,6 @@ __all__ = [
     "components_option",
     "fitting_options",
     "groups_option",
-    "image_option",
     "is_quiet",
     "is_watched",
     "jobs_option",
@@ -32,6 +31,7 @@ __all__ = [
     "model_argument",
     "more_option",
     "name_option",
+    "page_options",
     "phantoms_of",
     "quiet_option",
     "resumable",
@@ -153,7 +153,7 @@ jobs_option = click.option(
     help="Number of threads or processes; the answer does not depend on it.",
 )
 
-title_option = click.option("--title", metavar="TEXT", help="What the page is called.")
+title_option = click.option("--title", metavar="TEXT", help="Title of the page.")
 
 groups_option = click.option(
     "--groups",
@@ -168,6 +168,8 @@ image_option = click.option(
     metavar="HEIGHT WIDTH",
     help="The columns are pixels of an image of this size.",
 )
+
+page_options = together(title_option, groups_option, image_option)
 
 _QUIET = "falsezero.quiet"
 

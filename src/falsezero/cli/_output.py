@@ -6,31 +6,28 @@ import json
 import math
 import shutil
 import sys
-from collections.abc import Callable
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import click
 
-__all__ = ["Target", "new_file", "output_options", "raw_option", "write_json"]
+from falsezero.cli._common import together
+
+__all__ = [
+    "Target",
+    "force_option",
+    "json_option",
+    "listing_options",
+    "new_file",
+    "output_options",
+    "raw_option",
+    "write_json",
+]
 
 _FORMATS = (".csv", ".tsv", ".json")
 _RAW = "falsezero.raw"
 _INPUTS = ("table", "model", "surveyed", "groups", "detection", "certain", "revisits")
-
-
-def output_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Options of a command whose result is a table."""
-    options = [
-        click.option("--output", "-o", metavar="FILE", help="A .csv, .tsv or .json file to write."),
-        force_option,
-        json_option,
-        raw_option,
-    ]
-    for option in reversed(options):
-        function = option(function)
-    return function
 
 
 force_option = click.option("--force", is_flag=True, help="Replace files that exist.")
@@ -48,6 +45,12 @@ raw_option = click.option(
     help="Write labels as they are, also those that a spreadsheet would run as formulas.",
 )
 json_option = click.option("--json", "as_json", is_flag=True, help="JSON, for machines.")
+listing_options = together(force_option, json_option, raw_option)
+output_options = together(
+    click.option("--output", "-o", metavar="FILE", help="A .csv, .tsv or .json file to write."),
+    listing_options,
+)
+"""Options of a command whose result is a table."""
 
 
 def new_file(path: str, force: bool) -> Path:

@@ -11,13 +11,12 @@ from falsezero.cli._common import (
     build_model,
     components_option,
     fitting_options,
-    is_watched,
     resumable,
     say,
 )
 from falsezero.cli._output import Target, output_options
 from falsezero.cli._table import read_to_learn, table_argument, table_options
-from falsezero.cli.select import criterion_option, splits_option
+from falsezero.cli.select import criterion_option, pop_judging_options, splits_option
 from falsezero.models import MODELS
 
 DEFAULT = ("aspect-bernoulli", "binary-ica", "bernoulli-mixture")
@@ -37,7 +36,6 @@ def command(
     models: tuple[str, ...],
     n_components: int | None,
     criterion: str,
-    splits: int,
     output: str | None,
     force: bool,
     as_json: bool,
@@ -55,25 +53,17 @@ def command(
     import falsezero as fz
 
     target = Target(output, force, as_json)
-    seed, jobs, checkpoint = (rest.pop(n) for n in ("seed", "jobs", "checkpoint"))
+    judging = pop_judging_options(rest)
     settings = {key: rest.pop(key) for key in ("restarts", "max_iter", "tol")}
     candidates = {
-        spec: _candidate(spec, n_components, seed=seed, **settings) for spec in models or DEFAULT
+        spec: _candidate(spec, n_components, seed=judging["random_state"], **settings)
+        for spec in models or DEFAULT
     }
     kinds = {model.capabilities.table for model in candidates.values()}
     kind = "binary" if "binary" in kinds else kinds.pop()
     cells = read_to_learn(table, rest, kind)
-    with resumable(checkpoint):
-        found = fz.compare(
-            candidates,
-            cells,
-            criterion,
-            n_splits=splits,
-            n_jobs=jobs,
-            random_state=seed,
-            checkpoint=checkpoint,
-            verbose=int(is_watched()),
-        )
+    with resumable(judging["checkpoint"]):
+        found = fz.compare(candidates, cells, criterion, **judging)
         target.write_findings(found.table)
     message = f"Best by {criterion}: {found.best}"
     if math.isfinite(found.p_value):

@@ -7,12 +7,10 @@ from typing import Any
 import click
 
 from falsezero.cli._common import (
-    groups_option,
-    image_option,
     load_model,
     model_argument,
+    page_options,
     say,
-    title_option,
     working,
 )
 from falsezero.cli._output import force_option, new_file
@@ -23,9 +21,7 @@ from falsezero.cli._table import read_for, table_argument, table_options
 @model_argument
 @table_argument
 @click.option("--output", "-o", required=True, metavar="PAGE.html", help="The page to write.")
-@title_option
-@groups_option
-@image_option
+@page_options
 @force_option
 @table_options
 def command(

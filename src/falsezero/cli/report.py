@@ -6,23 +6,19 @@ from typing import Any
 
 import click
 
-from falsezero.analysis.criteria import CRITERIA
 from falsezero.cli._common import (
-    Registered,
     Whole,
     build_model,
-    groups_option,
-    image_option,
     is_watched,
     jobs_option,
     more_option,
+    page_options,
     say,
     seed_option,
-    title_option,
 )
 from falsezero.cli._output import force_option, new_file
 from falsezero.cli._table import read_to_learn, table_argument, table_options
-from falsezero.cli.select import NumbersOf
+from falsezero.cli.select import NumbersOf, criterion_option
 
 
 @click.command()
@@ -35,13 +31,7 @@ from falsezero.cli.select import NumbersOf
     metavar="1-8",
     help="Numbers of components to choose from, or just one.",
 )
-@click.option(
-    "--criterion",
-    type=Registered("criterion", CRITERIA),
-    default="cells",
-    show_default=True,
-    help="What to choose by: hidden cells, hidden rows, AIC or BIC.",
-)
+@criterion_option
 @click.option(
     "--model",
     "name",
@@ -60,9 +50,7 @@ from falsezero.cli.select import NumbersOf
 @seed_option
 @jobs_option
 @more_option
-@title_option
-@groups_option
-@image_option
+@page_options
 @force_option
 @table_options
 def command(

@@ -18,7 +18,7 @@ from falsezero.cli._common import (
     resumable,
     say,
 )
-from falsezero.cli._output import Target, force_option, json_option, new_file, raw_option
+from falsezero.cli._output import Target, listing_options, new_file
 from falsezero.cli._reading import remember
 from falsezero.cli._table import read_to_learn, table_argument, table_options
 
@@ -37,6 +37,17 @@ splits_option = click.option(
     metavar="N",
     help="In how many parts cells or rows are hidden, each once.",
 )
+
+
+def pop_judging_options(options: dict[str, Any]) -> dict[str, Any]:
+    """Arguments that `select` and `compare` share, taken out of the options of a command."""
+    return {
+        "n_splits": options.pop("splits"),
+        "n_jobs": options.pop("jobs"),
+        "random_state": options.pop("seed"),
+        "checkpoint": options.pop("checkpoint"),
+        "verbose": int(is_watched()),
+    }
 
 
 class NumbersOf(click.ParamType):
@@ -81,15 +92,12 @@ class NumbersOf(click.ParamType):
 @fitting_options
 @more_option
 @click.option("--output", "-o", metavar="MODEL.fz", help="Save the best model here.")
-@force_option
-@json_option
-@raw_option
+@listing_options
 @table_options
 def command(
     table: str,
     n_components: list[int],
     criterion: str,
-    splits: int,
     name: str,
     output: str | None,
     force: bool,
@@ -107,22 +115,12 @@ def command(
     import falsezero as fz
 
     target = None if output is None else new_file(output, force)
-    seed, jobs, checkpoint = (rest.pop(n) for n in ("seed", "jobs", "checkpoint"))
+    judging = pop_judging_options(rest)
     fitting = {key: rest.pop(key) for key in ("restarts", "max_iter", "tol", "more")}
-    model = build_model(name, seed=seed, quiet=True, **fitting)
+    model = build_model(name, seed=judging["random_state"], quiet=True, **fitting)
     cells = read_to_learn(table, rest, model.capabilities.table)
-    with resumable(checkpoint):
-        choice = fz.select(
-            model,
-            cells,
-            n_components,
-            criterion,
-            n_splits=splits,
-            n_jobs=jobs,
-            random_state=seed,
-            checkpoint=checkpoint,
-            verbose=int(is_watched()),
-        )
+    with resumable(judging["checkpoint"]):
+        choice = fz.select(model, cells, n_components, criterion, **judging)
         Target(None, force, as_json).write_findings(choice.table)
         say(f"Best: {_in_words(choice.best)} by {criterion}.{_about_one(choice.best)}")
         say(f"{criterion}: {choice.meaning}.")

@@ -1,8 +1,6 @@
 """The mathematics of binary ICA, for the engine: variational EM and variational Bayes.
 
-A. Kabán and E. Bingham, "Factorisation and denoising of 0-1 data: a variational approach",
-Neurocomputing 71 (2008). Equation numbers are that paper's; its instances t are our rows, its
-features n our columns.
+Equation numbers are those of the paper that `models/convex/binary_ica.py` cites.
 """
 
 from __future__ import annotations
