@@ -10,28 +10,6 @@ import scipy.sparse as sp
 from falsezero.data.table import Table
 from falsezero.datasets._store import Dataset, Folder, choose
 
-__all__ = [
-    "load_associated_press",
-    "load_citeseer",
-    "load_cora",
-    "load_epub",
-    "load_fossils",
-    "load_golub",
-    "load_imdb_reviews",
-    "load_kos",
-    "load_mfeat_digits",
-    "load_monks",
-    "load_newsgroups20",
-    "load_newsgroups_w100",
-    "load_polblogs",
-    "load_polca",
-    "load_reuters395",
-    "load_senate",
-    "load_statisticians",
-    "load_usps",
-    "load_wikipedia_sample",
-]
-
 
 def load_fossils(version: str = "g10s2") -> Dataset:
     """European fossil sites x mammal genera, with ages; the table of the Aspect Bernoulli paper.
