@@ -1,5 +1,6 @@
 """The audit of repeated looks: probabilities that hold, and what follows from them."""
 
+import json
 import os
 import re
 
@@ -173,6 +174,39 @@ def test_visits_are_audited_in_a_shell(tmp_path, made, capsys):
     missing = ["--row-variables", str(tmp_path / "sites.csv"), "--force"]
     assert main(["audit", str(tmp_path / "seen.csv"), *named, *where, *missing]) == 1
     assert "has no line for row 's59', which was looked at" in capsys.readouterr().err
+
+
+def test_the_date_of_the_next_look_is_stated_in_a_shell(tmp_path, capsys):
+    """Everything shows late: later visits find more."""
+    from falsezero.cli import main
+
+    rng = np.random.default_rng(0)
+    days = rng.integers(0, 60, size=(40, 2))
+    seen = (rng.random((40, 1, 5)) < 0.7) & (rng.random((40, 2, 5)) < days[..., None] / 60)
+    lines = [f"s{row},{visit},t{column}" for row, visit, column in np.argwhere(seen)]
+    (tmp_path / "seen.csv").write_text("\n".join(["site,visit,species", *lines]))
+    visits = [f"s{row},{visit},{days[row, visit]}" for row in range(40) for visit in range(2)]
+    (tmp_path / "visits.csv").write_text("\n".join(["site,visit,day", *visits]))
+    named = ["--row", "site", "--column", "species", "--look", "visit", "--variable", "day"]
+    named += ["--surveyed", str(tmp_path / "visits.csv")]
+    again = {}
+    for day in ("5", "55"):
+        file = tmp_path / f"{day}.json"
+        where = ["-o", str(file), "--plan", "40", "--next-look", f"day={day}"]
+        assert main(["audit", str(tmp_path / "seen.csv"), *named, *where]) == 0
+        again[day] = sum(row["new_finds"] for row in json.loads(file.read_text()))
+    assert again["55"] > 2 * again["5"]
+    table = ["audit", str(tmp_path / "seen.csv"), *named]
+    assert main([*table, "--next-look", "day=soon"]) == 2
+    assert "'day=soon' is not a name and a number, as in date=68" in capsys.readouterr().err
+    assert main([*table, "--next-look", "dya=5"]) == 1
+    assert "no such variable; did you mean 'day'?" in capsys.readouterr().err
+
+
+def test_single_looks_have_no_next_look(made):
+    for table in (made.looks.look(0), made.looks.to_numpy()[:, :, :1]):
+        with pytest.raises(DataError, match="next_look= "):
+            fz.audit(table, next_look={"date": 3})
 
 
 needs_data = pytest.mark.skipif(

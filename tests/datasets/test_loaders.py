@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+import falsezero as fz
 from falsezero import datasets
 from falsezero.datasets import DatasetNotFoundError
 
@@ -173,6 +174,32 @@ def test_visits_of_swiss_birds_are_those_of_the_readme():
     visited = ~np.isnan(data.looks).all(axis=(1, 2))
     seen = np.nanmax(data.looks[visited], axis=1)
     np.testing.assert_array_equal(seen, data.table.to_numpy()[visited])
+    visits = data.to_looks()
+    np.testing.assert_array_equal(visits.to_numpy(), data.looks)
+    assert visits.union() == data.table
+    assert list(visits.variables) == ["date", "duration"]
+    assert list(visits.row_variables) == ["elevation", "forest", "coordx", "coordy"]
+
+
+def test_looks_take_along_what_is_known_in_numbers():
+    table = fz.Table(np.ones((2, 1)), rows=["a", "b"])
+    looks = np.array([[[1.0], [np.nan]], [[0.0], [1.0]]])
+    date, height = np.array([[5.0, np.nan], [6.0, 7.0]]), np.array([10, 20])
+    data = datasets.Dataset(
+        table,
+        row_info={"height": height, "county": np.array(["x", "y"])},
+        looks=looks,
+        look_info={"date": date, "who": np.array([["p", "q"], ["p", "p"]])},
+    )
+    found = data.to_looks()
+    np.testing.assert_array_equal(found.to_numpy(), looks)
+    np.testing.assert_array_equal(found.rows, ["a", "b"])
+    assert list(found.variables) == ["date"]
+    np.testing.assert_array_equal(found.variables["date"], [[5, 0], [6, 7]])
+    np.testing.assert_array_equal(found.row_variables["height"], height)
+    assert list(found.row_variables) == ["height"]
+    with pytest.raises(fz.DataError, match="looked at once; use its table"):
+        datasets.Dataset(table).to_looks()
 
 
 @needs_data

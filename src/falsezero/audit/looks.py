@@ -15,6 +15,7 @@ from falsezero.audit.doubt import Detection
 from falsezero.audit.probabilities import Probabilities
 from falsezero.audit.why import Reasons
 from falsezero.data.errors import DataError
+from falsezero.data.look_checks import next_look_variables
 from falsezero.data.looks import Looks, as_looks
 from falsezero.data.table import Table
 from falsezero.data.tidy import Tidy
@@ -65,7 +66,7 @@ class LooksAudit(Audit):
 
     @cached_property
     def again(self) -> Probabilities:
-        """For every cell, the probability of a one at the next look."""
+        """For every cell, the probability of a one at the next look (`next_look=` of the audit)."""
         return Probabilities(self.table, lambda rows: self.cells[1][rows])
 
     @property
@@ -281,6 +282,7 @@ def audit_looks(
     stated: tuple[Any, ...] = (),
     certain: Any = None,
     false_alarms: bool = False,
+    next_look: Any = None,
     random_state: Any = None,
     verbose: int = 0,
 ) -> LooksAudit:
@@ -296,9 +298,12 @@ def audit_looks(
         )
     looks = as_looks(looks)
     if looks.shape[2] == 1 and looks.shape[1] > 1:
+        if next_look is not None:
+            raise DataError("next_look= needs looks at a table, not observers of one thing.")
         return _audit_observers(looks, random_state)
+    next_look_variables(next_look, list(looks.variables), looks.shape[0])
     average = LooksAverage(false_alarms=false_alarms, random_state=random_state, verbose=verbose)
-    answers = average.fit(looks).answers(looks)
+    answers = average.fit(looks).answers(looks, next_look)
     table = looks.union()
     return LooksAudit(
         table,

@@ -11,6 +11,7 @@ from falsezero.audit.checks import checked_cells, checked_probabilities, checked
 from falsezero.audit.doubt import stated_detection
 from falsezero.audit.probabilities import Probabilities
 from falsezero.audit.trial import run_trial
+from falsezero.data.errors import DataError
 from falsezero.data.looks import is_looks
 from falsezero.models.average.average import StackedAverage
 
@@ -25,6 +26,7 @@ def audit(
     detection: Any = None,
     certain: Any = None,
     false_alarms: bool = False,
+    next_look: Any = None,
     random_state: Any = None,
     verbose: int = 1,
 ) -> Audit:
@@ -60,6 +62,9 @@ def audit(
         were looked at again, `calibrate` or repeated looks learn from it.
     false_alarms : bool, default=False
         Whether repeated looks may record what is not there.
+    next_look : dict, optional
+        What is known of the next look that `again` speaks of, by the variables of repeated looks:
+        ``{"date": 68}``, one number or one per row. Without it, the mean of all looks.
     random_state : int, Generator, RandomState or None
     verbose : int, default=1
         1 shows a progress bar on a terminal, 2 a line for every model fitted, 0 nothing.
@@ -84,8 +89,14 @@ def audit(
         once = single_looks(table)
         if once is None:
             stated = (probabilities, loss, detection)
-            return audit_looks(table, stated, certain, false_alarms, random_state, verbose)
+            return audit_looks(
+                table, stated, certain, false_alarms, next_look, random_state, verbose
+            )
         table = once
+    if next_look is not None:
+        raise DataError(
+            "next_look= states variables of repeated looks, but these cells were looked at once."
+        )
     table = checked_table(table)
     rates = stated_detection(table, loss, detection)
     sure = checked_cells(certain, table)

@@ -32,6 +32,20 @@ _PAGES = (".html", ".htm")
 _KNOWLEDGE = ("loss", "detection", "certain", "revisits", "fdr", "plan", "by")
 
 
+class _StatedVariable(click.ParamType):
+    """A variable and its number, as in date=68."""
+
+    name = "variable"
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> tuple[str, float]:
+        """Split at the last equals sign."""
+        name, _, number = str(value).rpartition("=")
+        try:
+            return name, float(number)
+        except ValueError:
+            self.fail(f"{value!r} is not a name and a number, as in date=68.", param, ctx)
+
+
 @click.command()
 @table_argument
 @click.option(
@@ -57,6 +71,13 @@ _KNOWLEDGE = ("loss", "detection", "certain", "revisits", "fdr", "plan", "by")
     metavar="FILE",
     help="Repeated looks: a file with one line per row and columns of numbers that describe it.",
 )
+@click.option(
+    "--next-look",
+    type=_StatedVariable(),
+    multiple=True,
+    metavar="NAME=X",
+    help="Repeated looks: a variable of the next look, such as date=68; may be repeated.",
+)
 @click.option("--false-alarms", is_flag=True, help="Looks may record what is not there.")
 @click.option(
     "--most-cells",
@@ -80,6 +101,7 @@ def command(
     observer: str | None,
     variables: tuple[str, ...],
     row_variables: str | None,
+    next_look: tuple[tuple[str, float], ...],
     false_alarms: bool,
     most_cells: float | None,
     seed: int,
@@ -122,6 +144,7 @@ def command(
         cells,
         **stated(known),
         false_alarms=false_alarms,
+        next_look=dict(next_look) or None,
         random_state=seed,
         verbose=int(is_watched()),
     )

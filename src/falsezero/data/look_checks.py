@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from falsezero.data.errors import DataError
+from falsezero.data.errors import DataError, suggest
 
-__all__ = ["counted", "observers_of", "row_variable", "smallest", "variable"]
+__all__ = [
+    "counted",
+    "next_look_variables",
+    "observers_of",
+    "row_variable",
+    "smallest",
+    "variable",
+]
 
 DIMENSIONS = ("rows", "looks", "columns")
 
@@ -105,6 +113,42 @@ def row_variable(name: str, array: Any, n_rows: int) -> NDArray[np.float64]:
             f"has shape {values.shape}."
         )
     return values
+
+
+def next_look_variables(
+    next_look: Mapping[str, Any] | None, known: Sequence[str], n_rows: int
+) -> dict[str, NDArray[np.float64]]:
+    """Variables of the next look at each row, from one number or one per row; NaN for unknown.
+
+    >>> next_look_variables({"date": 68}, ["date"], 3)
+    {'date': array([68., 68., 68.])}
+    """
+    stated = dict(next_look or {})
+    for name in stated:
+        if not known:
+            raise DataError(
+                f"next_look= states {name!r}, but the looks have no variables; give them with "
+                "Looks(..., variables=...)."
+            )
+        if name not in known:
+            advice = suggest(name, known, "their variables")
+            raise DataError(
+                f"next_look= states {name!r}, but the looks have no such variable; {advice}"
+            )
+    return {name: _next_values(name, values, n_rows) for name, values in stated.items()}
+
+
+def _next_values(name: str, values: Any, n_rows: int) -> NDArray[np.float64]:
+    try:
+        array = np.asarray(values, dtype=float)
+    except (TypeError, ValueError):
+        raise DataError(f"next_look= needs numbers for {name!r}, but has {values!r}.") from None
+    if array.shape not in ((), (n_rows,)) or np.isinf(array).any():
+        raise DataError(
+            f"next_look= needs one number for {name!r} or one per row ({n_rows}), NaN where it is "
+            f"not known, but has shape {array.shape}."
+        )
+    return np.broadcast_to(array, (n_rows,))
 
 
 def _over_slots(what: str, array: NDArray[Any], slots: tuple[int, int]) -> NDArray[Any]:

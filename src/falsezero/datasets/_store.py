@@ -12,8 +12,9 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from falsezero.data.errors import suggest
+from falsezero.data.errors import DataError, suggest
 from falsezero.data.lines import TextFile
+from falsezero.data.looks import Looks
 from falsezero.data.table import Table
 
 __all__ = ["VARIABLE", "Dataset", "DatasetNotFoundError", "Folder", "choose"]
@@ -33,7 +34,7 @@ class Dataset:
     further named columns, one entry per row (a column) of the table; `image_shape` the height and
     width where a row is a picture. Where cells were looked at repeatedly, `looks` holds what each
     look recorded, rows x looks x columns, NaN where nobody looked, and `look_info` named arrays
-    of rows x looks.
+    of rows x looks; `to_looks` puts them together.
     """
 
     table: Table
@@ -45,6 +46,22 @@ class Dataset:
     image_shape: tuple[int, int] | None = None
     looks: NDArray[Any] | None = None
     look_info: dict[str, NDArray[Any]] = field(default_factory=dict)
+
+    def to_looks(self) -> Looks:
+        """The repeated looks with their variables and those of their rows, as `audit` takes them.
+
+        Variables are what `look_info` and `row_info` hold in numbers.
+        """
+        if self.looks is None:
+            raise DataError("The cells of this data set were looked at once; use its table.")
+        return Looks(
+            self.looks,
+            rows=self.table.rows,
+            columns=self.table.columns,
+            variables=_numbers(self.look_info),
+            row_variables=_numbers(self.row_info),
+            name=self.table.name,
+        )
 
     def __repr__(self) -> str:
         known = ", ".join(self.row_info) or "nothing"
@@ -113,6 +130,10 @@ def choose(name: str, value: str, known: tuple[str, ...]) -> str:
     if value not in known:
         raise ValueError(f"{name}={value!r} is not known; {suggest(value, known, 'choose one of')}")
     return value
+
+
+def _numbers(info: dict[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
+    return {name: values for name, values in info.items() if np.asarray(values).dtype.kind in "iuf"}
 
 
 def _typed(column: tuple[str, ...]) -> NDArray[Any]:

@@ -39,7 +39,8 @@ def flat(eta, variance):
     return expit(eta / np.sqrt(1 + np.pi * variance / 8))
 
 
-def test_present_and_again_cell_by_cell(fitted):
+@pytest.mark.parametrize("dates", [None, 5.0, np.linspace(-4, 9, 14)], ids=["mean", "one", "rows"])
+def test_present_and_again_cell_by_cell(fitted, dates):
     model, looks = fitted
     blocks = model._blocks(looks, reset=False)
     [block], [rows] = blocks, model._settled(blocks)
@@ -51,6 +52,10 @@ def test_present_and_again_cell_by_cell(fitted):
     content = weights @ model.components_
     ones, tries = looks.counts
     present, again = np.empty((2, 14, 3))
+    took_place = (looks.tries > 0).any(axis=2)
+    usual = looks.variables["date"][took_place]
+    stated = np.full(14, usual.mean() if dates is None else dates)
+    scaled = (stated - usual.mean()) / usual.std()
     for n, t in np.ndindex(14, 3):
         p = content[n, t]
         if tries[n, t]:
@@ -60,20 +65,58 @@ def test_present_and_again_cell_by_cell(fitted):
                 s = np.array([ones[n, t] - tries[n, t] * model.detection_[t], 1.0])
                 variance = s @ model.rate_covariance_[t] @ s
                 p = averaged_over_rates(np.array(p), np.array(variance))
-        # Another look: at the mean date, by an observer like any other.
+        # Another look: at its date, or the mean one, by an observer like any other.
+        c = np.array([1.0, scaled[n]])
         hits = flat(
-            state.seen_mean[t, 0] + rows.effect[n, 0] + state.seen.spread * steps.seen.nodes,
-            state.seen.covariance[t, 0, 0] + state.seen.observer_width2
+            state.seen_mean[t] @ c + rows.effect[n, 0] + state.seen.spread * steps.seen.nodes,
+            c @ state.seen.covariance[t] @ c + state.seen.observer_width2
             + rows.effect_variance[n, 0],
         )  # fmt: skip
         share = one.posterior[n, t]
         alarm = flat(
-            state.alarm_mean[t, 0],
-            state.alarm.covariance[t, 0, 0] + state.alarm.observer_width2,
+            state.alarm_mean[t] @ c,
+            c @ state.alarm.covariance[t] @ c + state.alarm.observer_width2,
         )
         present[n, t], again[n, t] = p, p * (share @ hits) + (1 - p) * alarm
     np.testing.assert_allclose(model.present(looks).to_numpy(), present, rtol=1e-6)
-    np.testing.assert_allclose(model.again(looks).to_numpy(), again, rtol=1e-6)
+    next_look = None if dates is None else {"date": dates}
+    np.testing.assert_allclose(model.again(looks, next_look).to_numpy(), again, rtol=1e-6)
+
+
+def test_the_next_look_is_where_a_column_shows_late():
+    """Draws, averages and the audit all use its date; unknown dates are the mean one."""
+    rng = np.random.default_rng(0)
+    dates = rng.uniform(0, 60, size=(60, 2))
+    late = np.array([True, True, False, False])
+    rate = np.where(late, dates[..., None] / 60, 1 - dates[..., None] / 60)
+    there = rng.random((60, 1, 4)) < 0.6
+    looks = fz.Looks((there & (rng.random((60, 2, 4)) < rate)) * 1.0, variables={"date": dates})
+    model = fz.RepeatedLooks(1, inference="gibbs", n_draws=5, random_state=0, tol=1e-3).fit(looks)
+    average = fz.LooksAverage((1,), random_state=0).fit(looks)
+    for fitted in (model, average):
+        early, last = (np.asarray(fitted.again(looks, {"date": day})) for day in (2, 58))
+        assert (last[:, late] > early[:, late]).all()
+        assert (last[:, ~late] < early[:, ~late]).all()
+        unknown = np.where(np.arange(60) < 30, NAN, 58.0)
+        mixed = np.asarray(fitted.again(looks, {"date": unknown}))
+        np.testing.assert_allclose(mixed[:30], np.asarray(fitted.again(looks))[:30])
+        np.testing.assert_allclose(mixed[30:], last[30:])
+
+
+def test_what_is_said_of_the_next_look_is_checked():
+    looks = dressed()
+    model = fz.RepeatedLooks(1, random_state=0, tol=1e-2).fit(looks)
+    for wrong, said in (
+        ({"dte": 5}, "no such variable; did you mean 'date'"),
+        ({"date": "May"}, "needs numbers for 'date', but has 'May'"),
+        ({"date": [1, 2]}, r"one per row \(14\).* shape \(2,\)"),
+        ({"date": np.inf}, "needs one number"),
+    ):
+        with pytest.raises(DataError, match=said):
+            model.again(looks, wrong)
+    plain = fz.as_looks(looks.to_numpy())
+    with pytest.raises(DataError, match="the looks have no variables"):
+        fz.RepeatedLooks(1, random_state=0, tol=1e-2).fit(plain).again(plain, {"date": 5})
 
 
 def test_rates_of_columns_and_observers(fitted):

@@ -33,9 +33,9 @@ def test_answers_are_means_over_draws(monkeypatch):
         draw_seed_=1,
         draws_=range(5),
         _steps=lambda blocks: None,
-        _answers_at=lambda steps, block, part, i: (
+        _answers_at=lambda steps, block, part, i, design: (
             present[i, block.rows],
-            hit[i, block.rows],
+            hit[i, block.rows] * design,
             alarm[i, block.rows],
         ),
         _content=lambda part, i: i,
@@ -43,9 +43,9 @@ def test_answers_are_means_over_draws(monkeypatch):
     )
     followed = [(i, [None, None]) for i in range(5)]
     monkeypatch.setattr(look_draws, "_followed", lambda *_: iter(followed))
-    found = look_draws.drawn_answers(model, Rows(), None)
+    found = look_draws.drawn_answers(model, Rows(), None, 0.5)
     np.testing.assert_allclose(found.present, present.mean(axis=0))
-    again = present * hit + (1 - present) * alarm
+    again = 0.5 * present * hit + (1 - present) * alarm
     np.testing.assert_allclose(found.again, again.mean(axis=0))
     np.testing.assert_allclose(found.expected, np.full((4, 3), 2.0))
     np.testing.assert_array_equal(found.by_columns, present.sum(axis=1))

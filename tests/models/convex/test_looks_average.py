@@ -64,7 +64,7 @@ class Known:
         self.answers = np.array(present), np.array(again)
         self.detection_ = np.array([again[0][0], again[0][1]])
 
-    def _answers(self, looks):
+    def _answers(self, looks, next_look):
         none = np.zeros((1, 2), dtype=int)
         return Answers(*self.answers, self.answers[1], none, none)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -39,12 +40,31 @@ class LookAnswers:
         """
         return self._cell_answers(X)[0]
 
-    def again(self: Any, X: Any) -> Any:
-        """Probability of a one at the next look at the same cell, under average conditions.
+    def again(self: Any, X: Any, next_look: Mapping[str, Any] | None = None) -> Any:
+        """Probability of a one at the next look at the same cell.
 
-        The next look is by an observer like any other and at the mean of the look variables.
+        The next look is by an observer like any other.
+
+        Parameters
+        ----------
+        X : looks
+        next_look : dict, optional
+            Variables of the next look, such as its date: one number, or one per row. Those that
+            are left out, or NaN, are at their mean over all looks.
+
+        Examples
+        --------
+        >>> import numpy as np, falsezero as fz
+        >>> rng = np.random.default_rng(0)
+        >>> dates = rng.uniform(0, 60, size=(80, 2))
+        >>> sung = rng.random((80, 2, 6)) < (dates / 60)[:, :, None]
+        >>> looks = fz.Looks(sung.astype(float), variables={"date": dates})
+        >>> model = fz.RepeatedLooks(1, random_state=0).fit(looks)
+        >>> early, late = (model.again(looks, {"date": date}).to_numpy() for date in (5, 55))
+        >>> bool((early < late).all())
+        True
         """
-        return self._cell_answers(X)[1]
+        return self._cell_answers(X, next_look)[1]
 
     def intervals(self: Any, X: Any, level: float = 0.9, by: str = "columns") -> Tidy:
         """Intervals for detection and for the number of cells where the thing is there.
@@ -84,29 +104,35 @@ class LookAnswers:
             states = [self.draws_.at(i).drawn for i in range(len(self.draws_))]
         return np.mean([_misses(state, n_looks) for state in states], axis=0)
 
-    def _cell_answers(self: Any, X: Any) -> tuple[Any, Any]:
-        found = self._answers(X)
+    def _cell_answers(self: Any, X: Any, next_look: Any = None) -> tuple[Any, Any]:
+        found = self._answers(X, next_look)
         columns = getattr(X, "columns", None)
         return tuple(self._labelled(part, X, columns) for part in found[:2])  # type: ignore[return-value]
 
-    def _answers(self: Any, X: Any) -> Answers:
+    def _answers(self: Any, X: Any, next_look: Mapping[str, Any] | None = None) -> Answers:
         """All that is asked of every cell."""
         blocks = self._blocks(X, reset=False)
+        design = self._next_design(next_look, blocks.shape[0])
         parts = self._settled(blocks)
         if self.inference == "gibbs":
-            return drawn_answers(self, blocks, parts)
+            return drawn_answers(self, blocks, parts, design)
         steps = self._steps(blocks)
         found = [
-            (*self._block_answers(steps, block, local), self._expected(self._weights(local)))
+            (
+                *self._block_answers(steps, block, local, design),
+                self._expected(self._weights(local)),
+            )
             for block, local in zip(blocks, parts, strict=True)
         ]
         cells = (np.concatenate(part) for part in zip(*found, strict=True))
         none = (np.zeros((0, size), dtype=int) for size in blocks.shape[::-1])
         return Answers(*cells, *none)
 
-    def _block_answers(self: Any, steps: Any, block: Any, local: Any) -> tuple[Any, Any]:
+    def _block_answers(
+        self: Any, steps: Any, block: Any, local: Any, design: Any
+    ) -> tuple[Any, Any]:
         """Present and again, averaged over what is uncertain about detection and content."""
-        present, hit, alarm = self._answers_at(steps, block, local, self.state_)
+        present, hit, alarm = self._answers_at(steps, block, local, self.state_, design)
         if self.heterogeneity_ < _ALIKE:
             score, covariance = cell_scores(self, block), self.rate_covariance_
             variance = np.einsum("int,tij,jnt->nt", score, covariance, score, optimize=True)
@@ -114,15 +140,17 @@ class LookAnswers:
         return present, present * hit + (1 - present) * alarm
 
     def _answers_at(
-        self: Any, steps: Any, block: Any, local: Any, state: Any
+        self: Any, steps: Any, block: Any, local: Any, state: Any, design: Any
     ) -> tuple[np.ndarray, Any, Any]:
         """Present, and the rates of the next look if it is there and if not, at a state."""
         rows = RowEffects(local.effect, local.effect_variance)
         present, found_one, found_zero = self._plain_present(steps, block, local, state)
-        hit = self._next_rate(steps.seen, block, found_one, state.seen_mean, state.seen, rows)
+        hit = self._next_rate(
+            steps.seen, block, found_one, state.seen_mean, state.seen, rows, design
+        )
         nothing = RowEffects(None, None)
         alarm = self._next_rate(
-            steps.alarm, block, found_zero, state.alarm_mean, state.alarm, nothing
+            steps.alarm, block, found_zero, state.alarm_mean, state.alarm, nothing, design
         )
         hit = self.detection_ if hit is None else hit
         return present, hit, 0.0 if alarm is None else alarm
@@ -151,15 +179,19 @@ class LookAnswers:
         mean: Any,
         effects: Any,
         rows: Any,
+        design: np.ndarray | None,
     ) -> np.ndarray | None:
-        """Rate at another look under average conditions, for every cell."""
+        """Rate at the next look for every cell, under average conditions without `design`."""
         if rates is None or found is None:
             return None
         n_patterns = len(block.patterns.ones)
-        design = np.zeros((n_patterns, 1, rates.n_terms))
-        design[..., 0] = 1.0
+        if design is None:
+            terms = np.zeros((n_patterns, 1, rates.n_terms))
+            terms[..., 0] = 1.0
+        else:  # Looks with variables have one pattern per row.
+            terms = design[block.rows, None]
         nobody = np.full((n_patterns, 1), -1)
-        eta, variance = rates.predictor(design, nobody, mean, effects, rows)
+        eta, variance = rates.predictor(terms, nobody, mean, effects, rows)
         eta = eta[:, 0, :, None] + effects.spread * rates.nodes
         return block.cells(rates.rate(found, eta, variance[:, 0]))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from falsezero.base._sklearn import check_n_features
 from falsezero.data.errors import DataError, suggest
 from falsezero.data.look_blocks import LookBlocks
+from falsezero.data.look_checks import next_look_variables
 from falsezero.data.looks import Looks, as_looks, is_looks
 from falsezero.data.validate import check_table
 from falsezero.data.values import check_dense
@@ -110,6 +112,22 @@ class LookDoor:
         took_place: Any = looks.tries.any(axis=2)
         values = np.where(took_place[..., None], values, 0.0)
         return np.concatenate([np.ones((*values.shape[:2], 1)), values], axis=2)
+
+    def _next_design(self: Any, next_look: Mapping[str, Any] | None, n_rows: int) -> Any:
+        """Terms of the next look at each row, rows x terms; None where nothing is said of it.
+
+        Variables that are not stated, or NaN, are at their mean.
+        """
+        if not next_look:
+            return None
+        design = np.zeros((n_rows, 1 + len(self.look_variables_)))
+        design[:, 0] = 1.0
+        stated = next_look_variables(next_look, self.look_variables_, n_rows)
+        for name, values in stated.items():
+            at = self.look_variables_.index(name)
+            centre, scale = self.variable_scale_[:, at]
+            design[:, 1 + at] = np.nan_to_num((values - centre) / scale)
+        return design
 
     def _observer_codes(self: Any, looks: Looks) -> np.ndarray | None:
         labels = self.observer_labels_

@@ -71,8 +71,11 @@ def sampled(model: Any, blocks: Any, start: Point, seed: np.random.SeedSequence)
     return Draws(states, np.stack([state.shapes for state in chain.draws]))
 
 
-def drawn_answers(model: Any, blocks: Any, local: list[Any]) -> Answers:
-    """Average over the draws; `local` are the rows of `blocks` under the variational fit."""
+def drawn_answers(model: Any, blocks: Any, local: list[Any], design: Any = None) -> Answers:
+    """Average over the draws; `local` are the rows of `blocks` under the variational fit.
+
+    `design` holds the terms of the next look at each row; None for average conditions.
+    """
     rng = np.random.default_rng(model.draw_seed_)
     present, again, expected = np.zeros((3, *blocks.shape))
     n_draws = len(model.draws_)
@@ -80,7 +83,7 @@ def drawn_answers(model: Any, blocks: Any, local: list[Any]) -> Answers:
     steps = model._steps(blocks)
     for number, (state, rows) in enumerate(_followed(model, blocks, local, rng)):
         for block, part in zip(blocks, rows, strict=True):
-            p, hit, alarm = model._answers_at(steps, block, part, state)
+            p, hit, alarm = model._answers_at(steps, block, part, state, design)
             present[block.rows] += p
             again[block.rows] += p * hit + (1 - p) * alarm
             expected[block.rows] += model._recorded(model._content(part, state))

@@ -14,6 +14,7 @@ the line a + b logit(present) under which the held-out looks are most likely.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from numbers import Integral, Real
 from typing import Any, NamedTuple
 
@@ -260,10 +261,10 @@ class LooksAverage(Estimator):
 
     # -- answers ----------------------------------------------------------------------------------
 
-    def answers(self, looks: Any) -> Answers:
+    def answers(self, looks: Any, next_look: Mapping[str, Any] | None = None) -> Answers:
         """All that is asked of every cell, from one pass over the models."""
         looks = as_looks(looks)
-        found = _mean_answers(self.models_, looks)
+        found = _mean_answers(self.models_, looks, next_look)
         rate = found.again / np.maximum(found.present, _EDGE)
         ones, tries = looks.counts
         a, b = self.level_
@@ -275,9 +276,12 @@ class LooksAverage(Estimator):
         """Probability that the thing is there, given all looks at the cell."""
         return self.answers(looks).present
 
-    def again(self, looks: Any) -> np.ndarray:
-        """Probability of a one at the next look at the cell."""
-        return self.answers(looks).again
+    def again(self, looks: Any, next_look: Mapping[str, Any] | None = None) -> np.ndarray:
+        """Probability of a one at the next look at the cell.
+
+        `next_look` has variables of that look, as in `RepeatedLooks.again`.
+        """
+        return self.answers(looks, next_look).again
 
     def intervals(
         self, looks: Any, level: float = 0.9, by: str = "columns", answers: Any = None
@@ -330,12 +334,12 @@ def _some_rows(looks: Looks, most: int, rng: np.random.Generator) -> Looks:
     return looks.select(rows=np.isin(np.arange(n_rows), rng.choice(n_rows, most, replace=False)))
 
 
-def _mean_answers(models: list[RepeatedLooks], looks: Looks) -> Answers:
+def _mean_answers(models: list[RepeatedLooks], looks: Looks, next_look: Any = None) -> Answers:
     """Means of the models' probabilities, and the draws of all of them."""
     means = np.zeros((3, looks.shape[0], looks.shape[2]))
     draws: tuple[list[Any], list[Any]] = [], []
     for model in models:
-        found = model._answers(looks)
+        found = model._answers(looks, next_look)
         for total, part in zip(means, found[:3], strict=True):
             total += part
         for kept, part in zip(draws, found[3:], strict=True):
