@@ -77,6 +77,43 @@ def test_rows_and_columns_add_up(audited):
     assert audit.rows["expected"].sum() == pytest.approx(audit.columns["expected"].sum())
 
 
+def test_ranked_zeros_are_those_most_expected(audited):
+    audit, _ = audited
+    p = np.where(audit.table.to_numpy() == 0, audit.expected.to_numpy(), -1.0)
+    n = len(audit.zeros) + 7
+    ranked = audit.ranked(n)
+    assert ranked["expected"] == pytest.approx(-np.sort(-p.ravel())[:n])
+    assert list(cells(ranked))[:-7] == list(cells(audit.zeros))
+    assert (ranked["expected"][-7:] <= 0.5).all()
+    assert ranked.columns == audit.zeros.columns
+    with pytest.raises(DataError, match="n=0 must be a number of zeros"):
+        audit.ranked(0)
+
+
+def test_ones_of_a_small_table_are_hidden_in_turns():
+    """Less than ten ones a trial, but every one of them once."""
+    table, there = blocks_table(24, 12, loss=0.1)
+    audit = fz.audit(table, random_state=0, verbose=0)
+    trial = audit.trial
+    assert trial.n_hidden < 10
+    assert trial.n_tested == table.n_ones
+    assert (
+        f"We hid {trial.n_hidden} of your finds at a time, {table.n_ones} in all" in audit.summary
+    )
+    assert trial.beats_popularity
+    wrong = [there[table.row(r), table.column(c)] for r, c in cells(audit.zeros)]
+    assert np.sum(wrong) >= 5
+
+
+def test_too_few_ones_are_not_tested():
+    X = np.zeros((9, 6))
+    X[np.arange(9), np.arange(9) % 6] = 1
+    audit = fz.audit(X, random_state=0, verbose=0)
+    assert not audit.trial.is_tested
+    assert "too few ones to hide some of them" in audit.summary
+    assert len(audit.zeros) == 0
+
+
 def test_ones_that_nothing_speaks_for():
     """Outside its group a row has a one in about 110 cells; a column has one in 3 rows."""
     table, _ = blocks_table(300, 48, loss=0.1, stray=0.01)
@@ -193,7 +230,7 @@ def test_independent_columns_name_no_zero(rates):
     X = (rng.random((150, 20)) < rng.uniform(*rates, 20)).astype(float)
     audit = fz.audit(X, random_state=0, verbose=0)
     assert len(audit.zeros) == 0
-    assert "no method did better than how common each column is" in audit.summary
+    assert "No method did clearly better than how common each column is" in audit.summary
 
 
 def test_missing_cells_are_neither_zeros_nor_ones():

@@ -77,11 +77,23 @@ def test_rates_and_checked_cells_come_from_files(survey: Path, tmp_path: Path, c
         assert row["again"] == pytest.approx(rate * row["present"], rel=1e-3)
 
 
+def test_zeros_are_ranked_beyond_the_surprising_ones(survey: Path, capsys: Any) -> None:
+    asked = ("audit", survey / "first.csv", "--ranked", "-n", 400, "--json")
+    assert main(list(map(str, asked))) == 0
+    listed = json.loads(capsys.readouterr().out)
+    expected = [row["expected"] for row in listed]
+    assert len(listed) == 400
+    assert expected == sorted(expected, reverse=True)
+    assert expected[0] > 0.5 > expected[-1]
+
+
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
         (("--fdr", "0.3"), "--fdr needs --revisits"),
         (("--plan", "3", "-o", "page.html"), "--plan makes a list; give -o a .csv"),
+        (("--ranked",), "--ranked needs -n"),
+        (("--ranked", "-n", "3", "--ones"), "--ranked and --ones make two lists"),
         (("--plan", "3"), "state --loss or --detection"),
         (("--detection", "nowhere.csv"), "nowhere.csv"),
     ],

@@ -63,7 +63,7 @@ def test_a_table_of_chance_is_said_to_teach_nothing(tmp_path) -> None:
     table = fz.Table(rng.random((60, 12)) < 0.5)
     path = fz.write_report(table, tmp_path / "plain.html", n_components=2, n_init=2)
     text = path.read_text("utf-8")
-    assert "no method did better than how common each column is" in text
+    assert "No method did clearly better than how common each column is" in text
     assert "None is named." in text
 
 

@@ -19,19 +19,15 @@ from falsezero.audit.doubt import (
     row_detection,
 )
 from falsezero.audit.large import share_above, survey_large
-from falsezero.audit.ones import UNLIKELY, expected_of_ones
+from falsezero.audit.lists import list_ones, list_zeros
 from falsezero.audit.probabilities import Probabilities
 from falsezero.audit.trial import Trial
-from falsezero.audit.why import Reasons
 from falsezero.data.table import Table
 from falsezero.data.tidy import Tidy
 from falsezero.models.average.average import StackedAverage
 from falsezero.models.average.large import CellOdds
 
 __all__ = ["Audit"]
-
-_EXPLAINED = 1000
-"""Cells that are given reasons; those further down a list have none."""
 
 _TESTED_CELLS = 500_000
 """Cells up to which a table is tested for row-wise losses."""
@@ -177,22 +173,19 @@ class Audit:
     @cached_property
     def zeros(self) -> Tidy:
         """Surprising zeros, best first: row, column, expected, why; again and present if known."""
-        found, table = self._survey, self.table
+        found = self._survey
         if not self.is_informative:
             found = found.without_list()
-        columns: dict[str, Any] = {
-            "row": table.rows[found.rows],
-            "column": table.columns[found.columns],
-            "expected": found.expected,
-        }
-        for name in ("again", "present"):
-            known = getattr(self, name)
-            if known is not None:
-                columns[name] = known.at(found.rows, found.columns)
-        reasons = Reasons(table)
-        pairs = list(zip(found.rows, found.columns, strict=True))
-        why = [reasons.why(r, c) for r, c in pairs[:_EXPLAINED]]
-        return Tidy({**columns, "why": why + [""] * (len(pairs) - len(why))})
+        return list_zeros(self, found.rows, found.columns, found.expected)
+
+    def ranked(self, n: int) -> Tidy:
+        """The `n` zeros that come first in the order, surprising or not; columns as in `zeros`.
+
+        Where the trial found no order better than how common each column is, nor is this one.
+        """
+        from falsezero.audit.selection import rank_zeros
+
+        return rank_zeros(self, n)
 
     @cached_property
     def ones(self) -> Tidy:
@@ -201,25 +194,7 @@ class Audit:
         `expected` is judged from other cells only, and `rate` is the column's share of ones; listed
         are ones expected less than a tenth as often as that.
         """
-        empty = Tidy(row=[], column=[], expected=[], rate=[])
-        if self.model is None or not self.is_informative:
-            return empty
-        judged = expected_of_ones(self.model, self.table)
-        if judged is None:
-            return empty
-        rows, columns, expected = judged
-        rate = self.model.rates_[columns]
-        listed = expected < UNLIKELY * rate
-        if self.certain is not None:
-            listed &= ~mask_at(self.certain, rows, columns)
-        at = np.flatnonzero(listed)
-        at = at[np.lexsort((columns[at], rows[at], expected[at] / rate[at]))]
-        return Tidy(
-            row=self.table.rows[rows[at]],
-            column=self.table.columns[columns[at]],
-            expected=expected[at],
-            rate=rate[at],
-        )
+        return list_ones(self)
 
     @cached_property
     def rows(self) -> Tidy:

@@ -12,8 +12,8 @@ from falsezero.audit.audit import Audit
 from falsezero.audit.cells import ZeroSurvey, survey_cells
 from falsezero.audit.checks import checked_cells
 from falsezero.audit.doubt import Detection
+from falsezero.audit.lists import list_zeros
 from falsezero.audit.probabilities import Probabilities
-from falsezero.audit.why import Reasons
 from falsezero.data.errors import DataError
 from falsezero.data.look_checks import next_look_variables
 from falsezero.data.looks import Looks, as_looks
@@ -25,7 +25,6 @@ from falsezero.models.convex.repeated_looks import RepeatedLooks
 __all__ = ["LooksAudit", "audit_looks"]
 
 _MOST_LOOKS = 200
-_EXPLAINED = 1000
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -82,19 +81,7 @@ class LooksAudit(Audit):
     @cached_property
     def zeros(self) -> Tidy:
         """Zeros where it is more likely there than not: row, column, again, present, why."""
-        found, table = self._survey, self.table
-        at = (found.rows, found.columns)
-        reasons = Reasons(table)
-        pairs = list(zip(*at, strict=True))
-        why = [reasons.why(r, c) for r, c in pairs[:_EXPLAINED]]
-        return Tidy(
-            row=table.rows[at[0]],
-            column=table.columns[at[1]],
-            expected=self.expected.to_numpy()[at],
-            again=self.cells[1][at],
-            present=self.cells[0][at],
-            why=why + [""] * (len(pairs) - len(why)),
-        )
+        return list_zeros(self, self._survey.rows, self._survey.columns)
 
     @cached_property
     def ones(self) -> Tidy:

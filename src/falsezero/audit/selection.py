@@ -7,11 +7,13 @@ from typing import Any
 import numpy as np
 
 from falsezero.audit.audit import Audit
+from falsezero.audit.lists import list_zeros
+from falsezero.audit.probabilities import Probabilities
 from falsezero.data.errors import DataError
 from falsezero.data.tidy import Tidy
 from falsezero.models.average.large import is_large
 
-__all__ = ["conformal_selection", "plan_looks", "select_zeros"]
+__all__ = ["conformal_selection", "plan_looks", "rank_zeros", "select_zeros"]
 
 
 def conformal_selection(
@@ -46,7 +48,8 @@ def select_zeros(audit: Audit, fdr: float) -> Tidy:
             "select() needs revisits to control its errors; use the audit that "
             "fz.calibrate(audit, revisits=...) returns."
         )
-    rows, columns, score = _open_zeros(audit)
+    assert audit.again is not None
+    rows, columns, score = _open_zeros(audit, audit.again)
     learnt = audit.calibration
     chosen = np.flatnonzero(conformal_selection(score, learnt.score, learnt.hit, fdr))
     chosen = chosen[np.argsort(-score[chosen], kind="stable")]
@@ -57,24 +60,34 @@ def select_zeros(audit: Audit, fdr: float) -> Tidy:
     )
 
 
-def _open_zeros(audit: Audit) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Zeros that nobody checked yet, with the probability of a one at the next look."""
-    assert audit.again is not None
+def rank_zeros(audit: Audit, n: int) -> Tidy:
+    """The first `n` zeros in the order of an audit that nobody checked yet, surprising or not."""
+    if n < 1:
+        raise DataError(f"n={n!r} must be a number of zeros, one or more.")
+    rows, columns, score = _open_zeros(audit, audit.order)
+    best = np.lexsort((columns, rows, -score))[:n]
+    return list_zeros(audit, rows[best], columns[best])
+
+
+def _open_zeros(
+    audit: Audit, probabilities: Probabilities
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Zeros that nobody checked yet, with their probabilities."""
     n_rows, n_columns = audit.table.shape
     if is_large(audit.table.shape):
         raise DataError(
-            f"select() and plan() look at every zero, too many in a table of {n_rows:,} rows and "
-            f"{n_columns:,} columns; audit and calibrate some of its rows, as in "
+            f"select(), plan() and ranked() look at every zero, too many in a table of {n_rows:,} "
+            f"rows and {n_columns:,} columns; audit and calibrate some of its rows, as in "
             "table.select(rows=slice(0, 1000))."
         )
     parts = []
-    for rows, again in audit.again.blocks():
+    for rows, p in probabilities.blocks():
         still = audit.table.values[rows].toarray() == 0
         for known in (audit.certain, getattr(audit.calibration, "cells", None)):
             if known is not None:
                 still &= ~known[rows].toarray()
         at, column = np.nonzero(still)
-        parts.append((rows[at], column, again[at, column]))
+        parts.append((rows[at], column, p[at, column]))
     rows, columns, score = (np.concatenate(part) for part in zip(*parts, strict=True))
     return rows, columns, score
 
@@ -90,7 +103,7 @@ def plan_looks(audit: Audit, budget: int, by: str) -> Tidy:
             "A plan counts the new finds to expect, and nothing identifies them yet: calibrate "
             "with revisits (fz.calibrate), or state loss= or detection=."
         )
-    rows, columns, score = _open_zeros(audit)
+    rows, columns, score = _open_zeros(audit, audit.again)
     if by == "cells":
         best = np.argsort(-score, kind="stable")[:budget]
         where: dict[str, Any] = {

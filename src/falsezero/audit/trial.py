@@ -18,6 +18,7 @@ _BOOTSTRAPS = 30
 _Z = 2.5
 """Standard errors by which the average must beat popularity: rarely by chance."""
 _FEWEST_HIDDEN = 10
+"""Finds that must have been hidden, over all trials, for a trial to say anything."""
 _MANY_ROWS = 100_000
 """Rows above which only those that a trial looked at are drawn again."""
 
@@ -36,6 +37,8 @@ class Trial:
     n_hidden, n_zeros, n_top : int
         Ones hidden in a trial, zeros they were hidden among, and zeros looked at (means over
         trials, for the whole table).
+    n_tested : int
+        Ones hidden in all trials together; on small tables every one is hidden once.
     recall, chance : float
         Share of the hidden finds among those `n_top`, by the average and by chance.
     gain, gain_error : float
@@ -45,6 +48,7 @@ class Trial:
 
     table: Tidy
     n_hidden: int
+    n_tested: int
     n_zeros: int
     n_top: int
     recall: float
@@ -56,9 +60,14 @@ class Trial:
     hidden_by_column: np.ndarray
 
     @property
+    def is_tested(self) -> bool:
+        """Whether enough ones were hidden to say anything."""
+        return self.n_tested >= _FEWEST_HIDDEN
+
+    @property
     def beats_popularity(self) -> bool:
         """Whether the average did better than how common each column is, and not by luck."""
-        return self.n_hidden >= _FEWEST_HIDDEN and self.gain > _Z * self.gain_error
+        return self.is_tested and self.gain > _Z * self.gain_error
 
     @property
     def chance_precision(self) -> float:
@@ -76,14 +85,17 @@ class Trial:
     @property
     def sentences(self) -> list[str]:
         """The trial in words."""
-        if self.n_hidden < _FEWEST_HIDDEN:
+        if not self.is_tested:
             return ["This table has too few ones to hide some of them, so nothing was tested."]
+        in_turns = (
+            "" if self.n_hidden >= _FEWEST_HIDDEN else f" at a time, {self.n_tested:,} in all"
+        )
         lines = [
-            f"We hid {self.n_hidden:,} of your finds; {self.recall:.0%} were among the "
+            f"We hid {self.n_hidden:,} of your finds{in_turns}; {self.recall:.0%} were among the "
             f"{self.n_top:,} zeros we doubted most; by chance {_percent(self.chance)}."
         ]
         if not self.beats_popularity:
-            return [*lines, "On this table no method did better than how common each column is."]
+            return [*lines, "No method did clearly better than how common each column is."]
         best = self.best_single
         # With one member, beside the average and popularity, there is nothing to compare.
         if best["behind"] < 1 and len(set(self.table["method"])) > 3:
@@ -153,6 +165,7 @@ def _counts(
         lost += np.bincount(draw.columns[draw.hidden], minlength=shape[1])
     return {
         "n_hidden": round(hidden * scale),
+        "n_tested": sum(int(draw.hidden.sum()) for draw in draws),
         "n_zeros": round(zeros * scale),
         "n_top": n_top,
         "recall": float(np.mean(shares)),

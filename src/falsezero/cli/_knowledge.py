@@ -46,6 +46,12 @@ knowledge_options = together(
         help="List the N rows (--by) to look at next, by the new finds to expect.",
     ),
     click.option(
+        "--ranked",
+        is_flag=True,
+        help="List the N (-n) zeros where a one is most expected, surprising or not.",
+    ),
+    click.option("--ones", is_flag=True, help="List surprising ones instead of zeros."),
+    click.option(
         "--by",
         type=click.Choice(["rows", "columns", "cells"]),
         default="rows",
@@ -54,13 +60,16 @@ knowledge_options = together(
 )
 
 
-def check_questions(known: dict[str, Any], is_page: bool) -> None:
+def check_questions(known: dict[str, Any], is_page: bool, n: int | None) -> None:
     """Refuse at once what cannot be answered, before any model is fitted."""
+    if known["ranked"] and n is None:
+        raise click.UsageError("--ranked needs -n, the number of zeros to list.")
     if known["fdr"] is not None and known["revisits"] is None:
         raise click.UsageError("--fdr needs --revisits, from which its errors are learnt.")
-    asked = [name for name in ("fdr", "plan") if known[name] is not None]
+    asked = [name for name in ("fdr", "plan", "ranked", "ones") if known[name]]
     if len(asked) > 1:
-        raise click.UsageError("--fdr and --plan make two lists; ask for one of them.")
+        first, second = asked[:2]
+        raise click.UsageError(f"--{first} and --{second} make two lists; ask for one of them.")
     if asked and is_page:
         raise click.UsageError(f"--{asked[0]} makes a list; give -o a .csv, .tsv or .json file.")
 
@@ -99,10 +108,12 @@ def _with_absences(second: Any, table: Any) -> Any:
     return restrict(second, pairs_of_list(looked), grow=True)
 
 
-def asked_list(found: Any, known: dict[str, Any], ones: bool) -> Any:
-    """The list that was asked for: a plan, zeros with their errors controlled, zeros or ones."""
+def asked_list(found: Any, known: dict[str, Any], n: int | None) -> Any:
+    """The list that was asked for: a plan, zeros with errors controlled, zeros in order or ones."""
     if known["plan"] is not None:
         return found.plan(known["plan"], known["by"])
     if known["fdr"] is not None:
         return found.select(known["fdr"])
-    return found.ones if ones else found.zeros
+    if known["ranked"]:
+        return found.ranked(n)
+    return found.ones if known["ones"] else found.zeros

@@ -29,7 +29,7 @@ from falsezero.cli._table import read_table, read_to_learn, table_argument, tabl
 from falsezero.cli._words import one_sentence
 
 _PAGES = (".html", ".htm")
-_KNOWLEDGE = ("loss", "detection", "certain", "revisits", "fdr", "plan", "by")
+_KNOWLEDGE = ("loss", "detection", "certain", "revisits", "fdr", "plan", "ranked", "ones", "by")
 
 
 class _StatedVariable(click.ParamType):
@@ -55,7 +55,6 @@ class _StatedVariable(click.ParamType):
     help="A page (.html), or the list of zeros (.csv, .tsv, .json).",
 )
 @click.option("-n", type=Whole(min=1), metavar="N", help="List at most N zeros.")
-@click.option("--ones", is_flag=True, help="List surprising ones instead of zeros.")
 @knowledge_options
 @click.option("--look", metavar="NAME", help="Repeated looks: the column that names the look.")
 @click.option("--observer", metavar="NAME", help="Repeated looks: the column that says by whom.")
@@ -96,7 +95,6 @@ def command(
     table: str,
     output: str | None,
     n: int | None,
-    ones: bool,
     look: str | None,
     observer: str | None,
     variables: tuple[str, ...],
@@ -128,7 +126,7 @@ def command(
     known = {name: more.pop(name) for name in _KNOWLEDGE}
     layout = more
     is_page = output is not None and Path(output).suffix.lower() in _PAGES
-    check_questions(known, is_page)
+    check_questions(known, is_page, n)
     target = None if is_page else Target(output, force, as_json)
     page = new_file(str(output), force) if is_page else None
     visits = {"look": look, "observer": observer, "variables": variables}
@@ -158,7 +156,7 @@ def command(
         say(f"Wrote {page}; open it in a browser.")
     if target is not None:
         with working("giving reasons"):
-            listed = asked_list(found, known, ones)
+            listed = asked_list(found, known, n)
         target.write_findings(listed if n is None else listed.head(n))
 
 

@@ -14,6 +14,7 @@ from falsezero.data.groups import RowGroups, row_groups
 from falsezero.data.output import check_target, write_text
 from falsezero.data.rounding import percent
 from falsezero.data.tidy import Tidy
+from falsezero.models.average.large import is_large
 from falsezero.plot import AuditedTableDisplay, TrialDisplay
 from falsezero.report.detection import detection_section
 from falsezero.report.elements import (
@@ -31,6 +32,8 @@ from falsezero.report.words import count
 __all__ = ["audit_sections", "page_title", "subtitle", "write_audit_page"]
 
 _LISTED = 300
+_NEAREST = 10
+"""Zeros that are listed where none is surprising."""
 _MOST_DOWNLOADED = 20_000
 _A_SIDE = 12
 
@@ -110,7 +113,10 @@ def _zeros(audit: Audit) -> str:
     found = audit.zeros
     heading = '<h2 id="zeros">Surprising zeros</h2>'
     if not found:
-        return f"{heading}<p>None is named.</p>"
+        if not audit.is_informative or is_large(audit.table.shape):
+            return f"{heading}<p>None is named.</p>"
+        found = audit.ranked(_NEAREST)
+        heading += "<p>None. These zeros come nearest to it.</p>"
     shown = found.head(_LISTED)
     columns = [Column("Row", shown["row"]), Column("Column", shown["column"])]
     for name, label in (("present", "Present"), ("again", "Again"), ("expected", "Expected")):
@@ -174,6 +180,8 @@ def _trial(audit: Audit) -> str:
     trial = audit.trial
     if trial is None:
         return f"{heading}<p>{inline(audit.why_untested)}</p>"
+    if not trial.is_tested:
+        return heading + paragraphs(trial.sentences)
     text = (
         "A tenth of the ones was turned into zeros, every method was fitted to what was left, and "
         "the zeros were put in order. Average precision is 1 where all hidden finds come first; "
