@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import product
 
 import numpy as np
-from scipy.special import gammaln, logsumexp
+from scipy.special import expit, gammaln, logsumexp
 from scipy.stats import multivariate_normal
 
 from falsezero.models.bmf.sampler import Model, draw_prior, sweep
@@ -22,30 +22,37 @@ def log_marginal(table, u, v, scale, precision):
     )
 
 
-def finite_log_prior(on, concentration):
+def finite_log_prior(on, concentration, beta=1.0):
     """Log prior of a finite binary matrix by the sequential rule (eqs. 2-3 without data)."""
     n, width = on.shape
     mass, total = concentration / width, 0.0
     for k in range(width):
         for i in range(n):
             before = on[:i, k].sum()
-            ones = (mass + before) / (mass + 1 + i)
+            ones = (mass + before) / (mass + beta + i)
             total += np.log(ones if on[i, k] else 1 - ones)
     return total
 
 
-def buffet_log_prior(on, concentration):
-    """Log probability of a left-ordered class under the Indian buffet process."""
+def buffet_log_prior(on, concentration, beta=1.0):
+    """Log probability of a left-ordered class under the Indian buffet process.
+
+    Columns of one kind are born as Poisson numbers; each then follows the sequential rule of the
+    rows after its first.
+    """
     n = len(on)
     histories = [tuple(column) for column in on.T]
-    total = -concentration * sum(1 / i for i in range(1, n + 1))
+    total = -concentration * sum(1 / (beta + i) for i in range(n))
     for column in histories:
-        count = sum(column)
-        total += np.log(concentration) + gammaln(count) + gammaln(n - count + 1) - gammaln(n + 1)
+        first = column.index(1)
+        total += np.log(concentration / (beta + first))
+        for i in range(first + 1, n):
+            ones = sum(column[:i]) / (beta + i)
+            total += np.log(ones if column[i] else 1 - ones)
     return total - sum(gammaln(histories.count(h) + 1) for h in set(histories))
 
 
-def finite_posterior(table, n_row, n_column, concentration, scale, precision):
+def finite_posterior(table, n_row, n_column, concentration, scale, precision, beta=1.0):
     """Posterior over (U, V) of the finite Gaussian model, by enumeration; keys are bytes."""
     n, m = table.shape
     log_p = {}
@@ -53,7 +60,7 @@ def finite_posterior(table, n_row, n_column, concentration, scale, precision):
         u = np.array(bits_u, dtype=np.uint8).reshape(n, n_row)
         for bits_v in product((0, 1), repeat=m * n_column):
             v = np.array(bits_v, dtype=np.uint8).reshape(m, n_column)
-            value = finite_log_prior(u, concentration) + finite_log_prior(v, concentration)
+            value = sum(finite_log_prior(on, concentration, beta) for on in (u, v))
             value += log_marginal(table, u, v, scale, precision)
             log_p[u.tobytes() + v.tobytes()] = value
     norm = logsumexp(list(log_p.values()))
@@ -117,7 +124,7 @@ def batch_variance(chain, n_batches=25):
     return means.var(axis=0, ddof=1) / n_batches
 
 
-def plain_scan(table, on, n_fixed, mass, basis, log_likelihood, uniforms):
+def plain_scan(table, on, n_fixed, mass, basis, log_likelihood, uniforms, beta=1.0):
     """Eqs. 2-5 word by word: both predictions of a whole row for every entry."""
     on = on.copy()
     n = len(on)
@@ -129,9 +136,9 @@ def plain_scan(table, on, n_fixed, mass, basis, log_likelihood, uniforms):
             value = []
             for bit in (0, 1):
                 on[i, k] = bit
-                prior = others + mass if bit else n - others
+                prior = others + mass if bit else beta + (n - 1) - others
                 value.append(np.log(prior) + log_likelihood(table[i], on[i] @ basis))
-            on[i, k] = uniforms[i, k] < 1 / (1 + np.exp(value[0] - value[1]))
+            on[i, k] = uniforms[i, k] < expit(value[1] - value[0])
     return on
 
 

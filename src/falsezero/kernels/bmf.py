@@ -2,8 +2,10 @@
 
 A row's features change its prediction by rows of ``basis`` = W V', so an entry is decided by that
 row alone. Each scan keeps what it needs of the row up to date, and one entry costs one pass over
-the row's cells at most. `mass` is alpha / K for the finite model and 0 for the infinite one, where
-an entry without company (a singleton) is left to the birth and death moves.
+the row's cells at most. An entry that `others` rows have is on with prior weight others + `mass`
+and off with `total` - others: mass is alpha / K for the finite model and 0 for the infinite one,
+where an entry without company (a singleton) is left to the birth and death moves, and total is
+beta + I - 1.
 """
 
 from __future__ import annotations
@@ -44,7 +46,7 @@ def column_counts(on):
 
 
 @jit
-def gaussian_scan(on, n_fixed, mass, slope, gram, precision, rng):
+def gaussian_scan(on, n_fixed, mass, total, slope, gram, precision, rng):
     """Every entry once, table complete: an entry costs O(K), whatever the number of columns.
 
     `slope` is residual @ basis.T and `gram` basis @ basis.T; both say all about the residual that
@@ -58,7 +60,7 @@ def gaussian_scan(on, n_fixed, mass, slope, gram, precision, rng):
             if others + mass <= 0:
                 continue
             gain = slope[i, k] + (on[i, k] - 0.5) * gram[k, k]
-            log_odds = math.log((others + mass) / (n - others)) + precision * gain
+            log_odds = math.log((others + mass) / (total - others)) + precision * gain
             new = np.uint8(_accepts(log_odds, rng))
             if new != on[i, k]:
                 change = 1.0 if new else -1.0
@@ -69,7 +71,7 @@ def gaussian_scan(on, n_fixed, mass, slope, gram, precision, rng):
 
 
 @jit
-def masked_scan(on, n_fixed, mass, residual, observed, basis, energy, precision, rng):
+def masked_scan(on, n_fixed, mass, total, residual, observed, basis, energy, precision, rng):
     """`gaussian_scan` where cells are missing: `residual` is zero there.
 
     `energy` is observed @ (basis ** 2).T. `on` and `residual` are changed in place.
@@ -84,7 +86,7 @@ def masked_scan(on, n_fixed, mass, residual, observed, basis, energy, precision,
             if others + mass <= 0:
                 continue
             gain = np.dot(row, basis[k]) + (on[i, k] - 0.5) * energy[i, k]
-            log_odds = math.log((others + mass) / (n - others)) + precision * gain
+            log_odds = math.log((others + mass) / (total - others)) + precision * gain
             new = np.uint8(_accepts(log_odds, rng))
             if new != on[i, k]:
                 change = 1.0 if new else -1.0
@@ -177,7 +179,7 @@ def feature_odds(on, basis, up, multiply, observed, p, q):
 
 
 @jit
-def logistic_scan(on, n_fixed, mass, observed, basis, slope, rng):
+def logistic_scan(on, n_fixed, mass, total, observed, basis, slope, rng):
     """Every entry once, cells Bernoulli with log odds on @ basis; exact, without augmentation.
 
     With p the probability of a one, log odds that grow by b multiply 1 + odds by (1 - p) + p e^b;
@@ -201,7 +203,7 @@ def logistic_scan(on, n_fixed, mass, observed, basis, slope, rng):
             factor = down[k] if on[i, k] else up[k]
             partition = log_partition_ratio(p, q, factor, flush[k])
             gain = slope[i, k] + (partition if on[i, k] else -partition)
-            new = np.uint8(_accepts(math.log((others + mass) / (n - others)) + gain, rng))
+            new = np.uint8(_accepts(math.log((others + mass) / (total - others)) + gain, rng))
             if new != on[i, k]:
                 for j in range(n_columns):
                     share = p[j] * factor[j]
@@ -292,7 +294,7 @@ def _bits_of(count, ones, twos, fours, eights, large):
 
 
 @jit
-def poisson_scan(on, n_fixed, mass, predictor, values, basis, exposure, rng):
+def poisson_scan(on, n_fixed, mass, total, predictor, values, basis, exposure, rng):
     """Every entry once, cells Poisson with rate `predictor`.
 
     `exposure` is observed @ basis.T: what a feature adds to the sum of a row's rates. Cells not
@@ -319,7 +321,7 @@ def poisson_scan(on, n_fixed, mass, predictor, values, basis, exposure, rng):
             for j in large[:n_large]:
                 ratio = max(1.0 + change * basis[k, j] * inverse[j], _SMALLEST_RATIO)
                 gain += values[i, j] * math.log(ratio)
-            log_odds = math.log((others + mass) / (n - others)) + change * gain - exposure[i, k]
+            log_odds = math.log((others + mass) / (total - others)) + change * gain - exposure[i, k]
             new = np.uint8(_accepts(log_odds, rng))
             if new != on[i, k]:
                 for j in range(n_columns):

@@ -200,7 +200,7 @@ def birth_scan(
     kind, chosen, start, on, width, n_fixed, rate, weights, other, values, observed, predictor,
     scale, precision, rng,
 ):  # fmt: skip
-    """Propose one singleton more or fewer in each chosen row; `rate` is alpha / rows.
+    """Propose one singleton more or fewer in each chosen row; `rate` is alpha / (beta + I - 1).
 
     `on` and `weights` have spare room behind the first `width` features. Returns the new width and
     the position in `chosen` that was reached: less than its length where the room ran out.

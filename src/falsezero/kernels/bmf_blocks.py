@@ -74,7 +74,7 @@ def row_gain(kind, values, observed, before, after, precision):
 
 
 @jit
-def _pick_block(on, counts, n_fixed, mass, n, picked, change, rng):
+def _pick_block(on, counts, n_fixed, mass, total, picked, change, rng):
     """Pick features of a row and draw them from their conditional priors; says if any changes.
 
     `change` is 1 where a picked feature would be switched on, -1 where off, 0 where it stays.
@@ -88,7 +88,7 @@ def _pick_block(on, counts, n_fixed, mass, n, picked, change, rng):
         if others + mass <= 0 or (picked == k).any():
             continue
         picked[s] = k
-        has = 1.0 if rng.random() * (n + mass) < others + mass else 0.0
+        has = 1.0 if rng.random() * (total + mass) < others + mass else 0.0
         change[s] = has - on[k]
     return change.any()
 
@@ -103,7 +103,9 @@ def _switch_block(on, counts, picked, change):
 
 
 @jit
-def block_scan(kind, on, n_fixed, mass, predictor, values, observed, basis, precision, size, rng):
+def block_scan(
+    kind, on, n_fixed, mass, total, predictor, values, observed, basis, precision, size, rng
+):  # fmt: skip
     """Propose `size` features of each row at once from their conditional priors (section 3.3).
 
     For real numbers and counts. The proposal is accepted by the ratio of likelihoods. `on` and
@@ -116,7 +118,7 @@ def block_scan(kind, on, n_fixed, mass, predictor, values, observed, basis, prec
     trial = np.empty(basis.shape[1])
     picked, change = np.empty(size, dtype=np.int64), np.empty(size)
     for i in range(n):
-        if not _pick_block(on[i], counts, n_fixed, mass, n, picked, change, rng):
+        if not _pick_block(on[i], counts, n_fixed, mass, total, picked, change, rng):
             continue
         trial[:] = predictor[i]
         for s in range(size):
@@ -131,7 +133,7 @@ def block_scan(kind, on, n_fixed, mass, predictor, values, observed, basis, prec
 
 
 @jit
-def logistic_block_scan(on, n_fixed, mass, observed, basis, slope, size, rng):
+def logistic_block_scan(on, n_fixed, mass, total, observed, basis, slope, size, rng):
     """`block_scan` for zeros and ones, without exponentials, by the means of `logistic_scan`.
 
     `slope` is values @ basis.T. `on` is changed in place.
@@ -149,7 +151,7 @@ def logistic_block_scan(on, n_fixed, mass, observed, basis, slope, size, rng):
     p, q, factor = np.empty(n_columns), np.empty(n_columns), np.empty(n_columns)
     picked, change = np.empty(size, dtype=np.int64), np.empty(size)
     for i in range(n):
-        if not _pick_block(on[i], counts, n_fixed, mass, n, picked, change, rng):
+        if not _pick_block(on[i], counts, n_fixed, mass, total, picked, change, rng):
             continue
         gain, factor[:] = 0.0, 1.0
         for s in range(size):

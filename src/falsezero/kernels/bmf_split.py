@@ -15,7 +15,7 @@ from falsezero.kernels.bmf import TINY, log_partition_ratio
 
 
 @jit
-def restricted_scan(log_likelihood, start, anchors, n_things, mass, wanted, uniforms):
+def restricted_scan(log_likelihood, start, anchors, mass, total, wanted, uniforms):
     """Give each row the first part, the second or both, one row after the other.
 
     `log_likelihood` has a column each for these three; `start` is where the scan begins. The first
@@ -36,9 +36,9 @@ def restricted_scan(log_likelihood, start, anchors, n_things, mass, wanted, unif
         second -= choice[i] != 0
         # An anchor's own part is certain, so only the other part's prior counts.
         on_first = 1.0 if i == anchors[0] else first + mass
-        off_first = 0.0 if i == anchors[0] else n_things - first
+        off_first = 0.0 if i == anchors[0] else total - first
         on_second = 1.0 if i == anchors[1] else second + mass
-        off_second = 0.0 if i == anchors[1] else n_things - second
+        off_second = 0.0 if i == anchors[1] else total - second
         odds[0], odds[1], odds[2] = (
             on_first * off_second,
             off_first * on_second,
@@ -135,7 +135,7 @@ def gaussian_options(slope, spread, weights, precision):
 
 @jit
 def gaussian_launch(
-    slope, spread, precision, ridge, start, anchors, n_things, mass, noise, uniforms
+    slope, spread, precision, ridge, start, anchors, mass, total, noise, uniforms
 ):  # fmt: skip
     """Weights and a restricted scan in turn, as often as there are `uniforms`; weights come last.
 
@@ -157,7 +157,7 @@ def gaussian_launch(
         if scan < uniforms.shape[0]:
             terms = gaussian_options(slope, spread, weights, precision)
             choice, _ = restricted_scan(
-                terms, choice, anchors, n_things, mass, nothing, uniforms[scan]
+                terms, choice, anchors, mass, total, nothing, uniforms[scan]
             )
     return choice, weights
 

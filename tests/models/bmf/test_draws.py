@@ -133,6 +133,9 @@ def test_sampled_rows_may_have_features_of_their_own():
     rows = np.array([model._sampled_row(draw, rng) for _ in range(4000)])
     # 5 / (9 + 1) new features a row on average, each with weights of variance 1 / 0.25.
     np.testing.assert_allclose((rows**2).mean(axis=0), [2.0, 2.0, 0.0], rtol=0.1, atol=1e-9)
+    model.beta = 31.0  # 5 / (9 + 31) of them
+    rows = np.array([model._sampled_row(draw, rng) for _ in range(4000)])
+    np.testing.assert_allclose((rows**2).mean(axis=0), [0.5, 0.5, 0.0], rtol=0.15, atol=1e-9)
     model.n_row_features = 2
     assert np.abs(model._sampled_row(draw, rng)).max() < 1e-4
     np.testing.assert_allclose(model.sample(2, random_state=0), 3.0, atol=1e-4)

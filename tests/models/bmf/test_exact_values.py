@@ -9,9 +9,15 @@ from scipy.special import expit
 
 from falsezero.models.bmf import likelihoods
 from falsezero.models.bmf.likelihoods import LIKELIHOODS, GammaProposal, NormalProposal
-from falsezero.models.bmf.sampler import Model, _with_concentration, draw_prior, with_log_joint
+from falsezero.models.bmf.sampler import (
+    Model,
+    _slice_draw,
+    _with_concentration,
+    draw_prior,
+    with_log_joint,
+)
 from falsezero.models.bmf.split_merge import _log_picks, _prior_gain
-from falsezero.models.bmf.state import Cells, Features, Priors, State, gamma_log_density, harmonic
+from falsezero.models.bmf.state import Cells, Features, Priors, State, gamma_log_density
 
 GAUSSIAN, LOGISTIC, POISSON = (LIKELIHOODS[name] for name in ("gaussian", "logistic", "poisson"))
 TABLE = np.array([[1.0, 0.0, np.nan], [3.0, 2.0, 1.0]])
@@ -80,7 +86,6 @@ def test_priors_of_weights_are_densities():
     assert gamma_log_density(0.7, (2.5, 1.3)) == pytest.approx(
         stats.gamma(2.5, scale=1 / 1.3).logpdf(0.7)
     )
-    assert harmonic(4) == pytest.approx(1 + 1 / 2 + 1 / 3 + 1 / 4)
 
 
 def test_scales_and_precisions_have_conjugate_posteriors():
@@ -150,15 +155,18 @@ def test_concentrations_have_conjugate_posteriors():
     buffet = Features(on, 1, 0, 0.8)
     found = _with_concentration(buffet, (2.5, 1.3), Unmoved()).concentration
     assert found == pytest.approx((2.5 + 2) / (1.3 + 1 + 1 / 2 + 1 / 3))
-    finite = Features(on, 1, 2, 0.8)
-    # log pi_k from gammas of shapes alpha / K + n_k and 1 + I - n_k, here drawn as their shapes.
-    logs = []
-    for count in (2.0, 1.0):
-        ones, zeros = 0.4 + count, 1 + 3 - count
-        one = (ones + 1) * np.exp(-1 / ones)
-        logs.append(np.log(one / (one + zeros)))
-    found = _with_concentration(finite, (2.5, 1.3), Unmoved()).concentration
-    assert found == pytest.approx((2.5 + 2) / (1.3 - np.mean(logs)))
+    found = _with_concentration(buffet._replace(beta=3.0), (2.5, 1.3), Unmoved()).concentration
+    assert found == pytest.approx((2.5 + 2) / (1.3 + 1 / 3 + 1 / 4 + 1 / 5))
+
+
+def test_a_slice_steps_out_and_shrinks():
+    """Uniforms given one by one: a triangle of height zero at the start, level -1."""
+    given = iter([0.25, 0.9, 0.1, 0.5])
+    rng = SimpleNamespace(random=lambda: next(given), standard_exponential=lambda: 1.0)
+    # First from -0.5 to 1.5; the low end is inside and steps out to -2.5, beyond the level. Then
+    # 1.1 is refused and the new high end, -2.14 the new low end, and their middle is taken.
+    drawn = _slice_draw(lambda x: -abs(x), 0.0, rng)
+    assert drawn == pytest.approx((1.1 + (-2.5 + 0.1 * 3.6)) / 2)
 
 
 def test_the_log_joint_has_a_term_for_everything():

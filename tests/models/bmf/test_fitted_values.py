@@ -96,15 +96,15 @@ def test_log_predictive_is_the_log_of_the_mean_density():
 # -- questions about other rows -------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("finite", [None, 2])
-def test_scores_of_new_rows_sum_over_all_patterns(finite):
-    model = known("logistic", n_row_features=finite)
+@pytest.mark.parametrize(("finite", "beta"), [(None, 1.0), (2, 1.0), (None, 4.0)])
+def test_scores_of_new_rows_sum_over_all_patterns(finite, beta):
+    model = known("logistic", n_row_features=finite, beta=beta)
     expected = []
     for row in ROWS:
         seen = ~np.isnan(row)
         logs = []
         for draw in model.draws_:
-            prior = feature_prior(draw, 1, finite or 0)
+            prior = feature_prior(draw, 1, finite or 0, beta)
             for bits in product((0, 1), repeat=2):
                 on = np.array([1, *bits])
                 p = expit(on @ draw.basis)
@@ -189,11 +189,25 @@ def test_a_real_table_is_sampled_in_standard_units():
     assert (nothing.offset_, nothing.scale_) == (0.0, 1.0)
 
 
+@pytest.mark.parametrize("beta", [1e-6, 1e6])
+@pytest.mark.parametrize("finite", [None, 2])
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_extreme_priors_of_features_are_survived(finite, beta):
+    table = np.random.default_rng(0).random((9, 7)) < 0.5
+    model = BinaryMatrixFactorization(
+        finite, finite, beta=beta, n_chains=2, warmup=20, n_draws=20, random_state=0
+    ).fit(table)
+    assert np.isfinite([row["objective"] for row in model.history_]).all()
+    assert np.isfinite(model.score_samples(table)).all()
+    with pytest.raises(ValueError, match="'beta' parameter"):
+        model.set_params(beta=0.0).fit(table)
+
+
 def test_a_model_has_its_priors_and_known_features():
     known_rows = np.array([[1, 0], [0, 1], [1, 1]])
     model = BinaryMatrixFactorization(
         2, None, known_rows=known_rows, weight_prior=(3.0, 4.0), noise_prior=(5.0, 6.0),
-        row_concentration=(7.0, 8.0), column_concentration=(9.0, 10.0), split_merge=3,
+        row_concentration=(7.0, 8.0), column_concentration=(9.0, 10.0), split_merge=3, beta=2,
     )  # fmt: skip
     cells = Cells.of(TABLE)
     made = model._model(cells)
@@ -201,6 +215,7 @@ def test_a_model_has_its_priors_and_known_features():
     np.testing.assert_array_equal(made.fixed_columns, np.ones((4, 1)))
     assert (made.n_row_features, made.n_column_features, made.n_split_merge) == (2, 0, 3)
     assert made.reads_table
+    assert made.beta == 2.0
     assert not model.set_params(start="prior")._model(cells).reads_table
     priors = made.priors
     assert (priors.row_concentration, priors.column_concentration) == ((7.0, 8.0), (9.0, 10.0))

@@ -29,10 +29,11 @@ class Lazily:
         return self.rng.random()
 
 
-def situation(name, finite=3, shape=(9, 7), missing=0.0, seed=0):
+def situation(name, finite=3, shape=(9, 7), missing=0.0, seed=0, beta=1.0):
     rng = np.random.default_rng(seed)
     n, m = shape
-    model = Model(LIKELIHOODS[name], np.ones((n, 1)), np.ones((m, 1)), finite, finite)
+    fixed = np.ones((n, 1)), np.ones((m, 1))
+    model = Model(LIKELIHOODS[name], *fixed, finite, finite, beta=beta)
     state = draw_given(model, 2.0, 2.0, 1.0, 2.0, rng)
     table = model.likelihood.simulate(state.predictor(), state.precision, rng)
     table[rng.random(shape) < missing] = np.nan
@@ -44,8 +45,8 @@ def situation(name, finite=3, shape=(9, 7), missing=0.0, seed=0):
 @pytest.mark.parametrize("missing", [0.0, 0.3])
 def test_the_scan_takes_the_decisions_of_the_plain_rule(name, finite, missing):
     """With the same uniforms, incremental and word-by-word scans end in the same features."""
-    for seed in range(4):
-        model, state, table, _ = situation(name, finite, (14, 40), missing, seed)
+    for seed, beta in enumerate((1.0, 1.0, 0.3, 8.0)):
+        model, state, table, _ = situation(name, finite, (14, 40), missing, seed, beta)
         cells, precision = Cells.of(table), state.precision
 
         def row_likelihood(row, predictor, precision=precision, likelihood=model.likelihood):
@@ -53,7 +54,7 @@ def test_the_scan_takes_the_decisions_of_the_plain_rule(name, finite, missing):
             return likelihood.log_likelihood(seen, predictor[None], precision).sum()
 
         rows, source = state.rows, Lazily(np.random.default_rng(seed))
-        plain = plain_scan(table, rows.on, 1, rows.mass, state.basis, row_likelihood, source)
+        plain = plain_scan(table, rows.on, 1, rows.mass, state.basis, row_likelihood, source, beta)
         moved = single_entries(state, cells, model.likelihood, np.random.default_rng(seed))
         assert (moved.rows.on == plain).all()
 
@@ -196,14 +197,14 @@ def test_the_restricted_scan_reports_its_own_probability():
     nothing = np.empty(0, dtype=np.int64)
     seen, n = {}, 20000
     for _ in range(n):
-        choice, log_p = restricted_scan(terms, start, anchors, 5, 0.0, nothing, rng.random(3))
+        choice, log_p = restricted_scan(terms, start, anchors, 0.0, 5.0, nothing, rng.random(3))
         count, _ = seen.get(tuple(choice), (0, 0))
         seen[tuple(choice)] = count + 1, log_p
     assert np.isclose(sum(np.exp(log_p) for _, log_p in seen.values()), 1, atol=1e-3)
     for choice, (count, log_p) in seen.items():
         share = np.exp(log_p)
         assert abs(count / n - share) < 4.5 * np.sqrt(share * (1 - share) / n)
-        again = restricted_scan(terms, start, anchors, 5, 0.0, np.array(choice), np.empty(0))
+        again = restricted_scan(terms, start, anchors, 0.0, 5.0, np.array(choice), np.empty(0))
         assert np.isclose(again[1], log_p)
         assert choice[0] != 1
         assert choice[1] != 0

@@ -6,6 +6,7 @@ from scipy.special import gammaln, log_expit
 from scipy.stats import expon, gamma, norm, poisson
 from tests.reference.bmf import (
     buffet_log_prior,
+    finite_log_prior,
     finite_posterior,
     geweke,
     log_marginal,
@@ -43,16 +44,16 @@ def sampled(model, table, moves, n_draws, seed=0):
         yield state
 
 
-@pytest.mark.parametrize("missing", [False, True])
+@pytest.mark.parametrize(("missing", "beta"), [(False, 1.0), (True, 1.0), (False, 2.5)])
 @pytest.mark.parametrize(
     "moves", [[single_entries], [single_entries, entry_blocks], [single_entries, split_merge]]
 )
-def test_the_finite_posterior_is_that_of_enumeration(moves, missing):
+def test_the_finite_posterior_is_that_of_enumeration(moves, missing, beta):
     table = TABLE.copy()
     if missing:
         table[0, 1] = table[2, 2] = np.nan
-    exact = finite_posterior(table, 2, 1, 1.0, 1.0, 1.0)
-    model = Model(LIKELIHOODS["gaussian"], np.ones((3, 0)), np.ones((3, 0)), 2, 1)
+    exact = finite_posterior(table, 2, 1, 1.0, 1.0, 1.0, beta)
+    model = Model(LIKELIHOODS["gaussian"], np.ones((3, 0)), np.ones((3, 0)), 2, 1, beta=beta)
     n = 3000
     found = dict.fromkeys(exact, 0.0)
     on = np.zeros((n, 6))
@@ -71,7 +72,8 @@ def test_the_finite_posterior_is_that_of_enumeration(moves, missing):
     assert distance < 0.16
 
 
-def test_the_number_of_features_has_the_posterior_of_the_indian_buffet():
+@pytest.mark.parametrize("beta", [1.0, 0.4])
+def test_the_number_of_features_has_the_posterior_of_the_indian_buffet(beta):
     """Two rows, V known: classes of U with up to six features, weights integrated out."""
     table = np.array([[2.4, -1.0, 2.0], [0.3, -1.2, 1.1]])
     v = np.array([[1], [0], [1]], dtype=np.uint8)
@@ -81,12 +83,12 @@ def test_the_number_of_features_has_the_posterior_of_the_indian_buffet():
             for second in range(5):
                 columns = [[1, 1]] * both + [[1, 0]] * first + [[0, 1]] * second
                 u = np.array(columns).reshape(-1, 2).T
-                value = buffet_log_prior(u, 1.0) + log_marginal(table, u, v, 1.0, 1.0)
+                value = buffet_log_prior(u, 1.0, beta) + log_marginal(table, u, v, 1.0, 1.0)
                 log_p[both, first, second] = value
     share = np.exp(np.array(list(log_p.values())) - max(log_p.values()))
     share /= share.sum()
     expected = share @ np.array(list(log_p), dtype=float)
-    model = Model(LIKELIHOODS["gaussian"], np.ones((2, 0)), v)
+    model = Model(LIKELIHOODS["gaussian"], np.ones((2, 0)), v, beta=beta)
     rng = np.random.default_rng(1)
     cells = Cells.of(table)
     for moves in ([single_entries, births_and_deaths], [births_and_deaths, split_merge]):
@@ -118,6 +120,14 @@ def test_geweke(name, finite, n_split_merge):
     # Poisson weights, their scale and the table wander together slowly: batches must be longer.
     n_draws = 2500 if name == "poisson" else 700
     scores = geweke(model, n_draws, np.random.default_rng(3), missing=missing)
+    assert np.abs(scores).max() < 4.5
+
+
+@pytest.mark.parametrize(("finite", "beta"), [(0, 0.5), (0, 3.0), (2, 0.5), (2, 3.0)])
+def test_geweke_where_beta_is_not_one(finite, beta):
+    fixed = np.ones((4, 1)), np.ones((3, 1))
+    model = Model(LIKELIHOODS["gaussian"], *fixed, finite, finite, TIGHT, beta=beta)
+    scores = geweke(model, 700, np.random.default_rng(3))
     assert np.abs(scores).max() < 4.5
 
 
@@ -162,12 +172,25 @@ def test_geweke_finds_a_broken_move(broken):
     assert np.abs(scores).max() > 6
 
 
+@pytest.mark.parametrize("finite", [0, 2])
+def test_geweke_finds_a_sampler_that_ignores_beta(finite):
+    fixed = np.ones((4, 1)), np.ones((3, 1))
+    model = Model(LIKELIHOODS["gaussian"], *fixed, finite, finite, TIGHT, beta=3.0)
+
+    def one_sweep(state, cells, model, rng):
+        wrong = {side: getattr(state, side)._replace(beta=1.0) for side in ("rows", "columns")}
+        return sweep(state._replace(**wrong), cells, model, rng)
+
+    assert np.abs(geweke(model, 700, np.random.default_rng(3), one_sweep)).max() > 6
+
+
+@pytest.mark.parametrize("beta", [1.0, 0.3, 6.0])
 @pytest.mark.parametrize("finite", [0, 3])
-def test_the_concentration_has_its_posterior(finite):
+def test_the_concentration_has_its_posterior(finite, beta):
     """Features held fixed: draws of alpha against its density on a grid."""
     on = np.zeros((6, 4 if finite else 3), np.uint8)
     on[:, 0], on[:4, 1], on[:1, 2] = 1, 1, 1
-    features = Features(on, 1, finite, 1.0)
+    features = Features(on, 1, finite, 1.0, beta)
     prior = (2.0, 1.5)
     grid = np.linspace(1e-4, 15, 6000)
     log_p = np.array(
@@ -250,3 +273,13 @@ def buffet_set_log_prior(features):
     for count in features.learnt.sum(axis=0, dtype=float):
         total += np.log(alpha) + gammaln(count) + gammaln(n - count + 1) - gammaln(n + 1)
     return total
+
+
+@pytest.mark.parametrize("beta", [1.0, 0.4, 5.0])
+def test_priors_of_features_follow_the_sequential_rule(beta):
+    """Columns of different kinds, so that a class holds the set of features alone."""
+    on = np.array([[1, 0, 1], [1, 1, 0], [0, 1, 0], [1, 1, 0]], dtype=np.uint8)
+    buffet = Features(on, 0, 0, 0.8, beta)
+    assert buffet.log_prior() == pytest.approx(buffet_log_prior(on, 0.8, beta))
+    finite = Features(on, 0, 3, 0.8, beta)
+    assert finite.log_prior() == pytest.approx(finite_log_prior(on, 0.8, beta))

@@ -4,31 +4,35 @@ import numpy as np
 import pytest
 
 from falsezero.models.bmf.start import _halves, _standardised
-from falsezero.models.bmf.state import Cells, draw_features, harmonic
+from falsezero.models.bmf.state import Cells, draw_features
 
 NOTHING = np.ones((5, 0), np.uint8)
 
 
-def test_a_buffet_has_its_numbers_of_dishes():
-    """Features ~ Poisson(alpha H_n); each row has Poisson(alpha) of them."""
+@pytest.mark.parametrize("beta", [0.4, 1.0, 3.0])
+def test_a_buffet_has_its_numbers_of_dishes(beta):
+    """Features ~ Poisson(alpha sum_i 1 / (beta + i - 1)); each row has Poisson(alpha / beta)."""
     rng = np.random.default_rng(0)
-    drawn = [draw_features(5, NOTHING, 0, 1.4, rng).on for _ in range(3000)]
+    features = [draw_features(NOTHING, 0, 1.4, rng, beta) for _ in range(3000)]
+    drawn = [each.on for each in features]
     numbers = np.array([on.shape[1] for on in drawn])
-    expected = 1.4 * (1 + 1 / 2 + 1 / 3 + 1 / 4 + 1 / 5)
-    assert harmonic(5) * 1.4 == pytest.approx(expected)
+    expected = 1.4 * sum(1 / (beta + i) for i in range(5))
+    assert features[0].buffet_rate * 1.4 == pytest.approx(expected)
     assert numbers.mean() == pytest.approx(expected, abs=4 * np.sqrt(expected / 3000))
     assert numbers.var() == pytest.approx(expected, rel=0.12)
     per_row = np.mean([on.sum(axis=1) for on in drawn], axis=0)
-    np.testing.assert_allclose(per_row, 1.4, atol=4 * np.sqrt(1.4 / 3000))
+    np.testing.assert_allclose(per_row, 1.4 / beta, atol=4 * np.sqrt(1.4 / beta / 3000))
 
 
 def test_a_finite_prior_has_its_share_of_ones():
     rng = np.random.default_rng(0)
-    on = np.array([draw_features(5, NOTHING, 3, 1.5, rng).on for _ in range(3000)])
-    # Beta(alpha / K, 1) has the mean alpha / (alpha + K).
+    on = np.array([draw_features(NOTHING, 3, 1.5, rng).on for _ in range(3000)])
+    # Beta(alpha / K, beta) has the mean alpha / (alpha + beta K).
     assert on.mean() == pytest.approx(1.5 / 4.5, abs=0.02)
+    on = np.array([draw_features(NOTHING, 3, 1.5, rng, 2.5).on for _ in range(3000)])
+    assert on.mean() == pytest.approx(1.5 / 9, abs=0.015)
     known = np.ones((5, 2), np.uint8)
-    assert draw_features(5, known, 3, 1.5, rng).on.shape == (5, 5)
+    assert draw_features(known, 3, 1.5, rng).on.shape == (5, 5)
 
 
 def test_columns_are_standardised_over_what_was_observed():

@@ -36,6 +36,7 @@ def test_the_prior_of_a_new_row_is_that_of_the_next_customer():
     np.testing.assert_allclose(buffet, [1.0, on[1] / 11, on[2] / 11], rtol=1e-12)
     finite = feature_prior(draw, 0, 3)
     np.testing.assert_allclose(finite, (on + 0.5) / (10 + 1 + 0.5), rtol=1e-12)
+    np.testing.assert_allclose(feature_prior(draw, 1, 0, 2.5)[1:], on[1:] / 12.5, rtol=1e-12)
 
 
 @pytest.mark.parametrize("n_features", [3, 14])

@@ -82,7 +82,7 @@ class PosteriorAnswers(SampledModel):
         return new_row_features(draw, cells, self._observation, self._feature_prior(draw))
 
     def _feature_prior(self, draw: Draw) -> np.ndarray:
-        return feature_prior(draw, int(self.bias), self.n_row_features or 0)
+        return feature_prior(draw, int(self.bias), self.n_row_features or 0, self.beta)
 
     def posterior_predict(
         self, X: Any = None, *, interval: float | None = None, random_state: Any = None
@@ -242,7 +242,7 @@ class PosteriorAnswers(SampledModel):
         prior = self._feature_prior(draw)
         predictor = (rng.random(len(prior)) < prior) @ draw.basis
         if self.n_row_features is None:
-            n_new = rng.poisson(draw.row_concentration / (len(draw.row_features) + 1))
+            n_new = rng.poisson(draw.row_concentration / (len(draw.row_features) + self.beta))
             shape = n_new, draw.weights.shape[1]
             new = self._observation.prior_weights(shape, draw.weight_scale, rng)
             predictor = predictor + new.sum(axis=0) @ draw.column_features.T

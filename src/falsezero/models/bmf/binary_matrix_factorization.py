@@ -68,6 +68,10 @@ class BinaryMatrixFactorization(PosteriorAnswers):
     row_concentration, column_concentration, weight_prior, noise_prior : (shape, rate)
         Gamma hyperpriors of alpha, lambda, phi and theta (section 2). For counts, whose weights are
         exponential, the rate of `weight_prior` is in units of the table's mean count.
+    beta : float, default=1.0
+        Second parameter of the Beta priors of features, on both sides (section 2): given alpha, a
+        row has alpha / beta features on average where their number is inferred, and large values
+        want features that few rows share. The paper's experiments have 1.
     binarize : float or None, default=None
         Logistic only: values above this number become ones.
     callback : callable or None
@@ -137,6 +141,7 @@ class BinaryMatrixFactorization(PosteriorAnswers):
         "column_concentration": [tuple, list],
         "weight_prior": [tuple, list],
         "noise_prior": [tuple, list],
+        "beta": [Interval(Real, 1e-6, 1e6, closed="both")],
         "binarize": [Real, None],
         "callback": [callable, None],
         "n_jobs": [Integral, None],
@@ -163,6 +168,7 @@ class BinaryMatrixFactorization(PosteriorAnswers):
         column_concentration: tuple[float, float] = (1.0, 1.0),
         weight_prior: tuple[float, float] = (1.0, 1.0),
         noise_prior: tuple[float, float] = (1.0, 1.0),
+        beta: float = 1.0,
         binarize: float | None = None,
         callback: Any = None,
         n_jobs: int | None = -1,
@@ -185,6 +191,7 @@ class BinaryMatrixFactorization(PosteriorAnswers):
         self.column_concentration = column_concentration
         self.weight_prior = weight_prior
         self.noise_prior = noise_prior
+        self.beta = beta
         self.binarize = binarize
         self.callback = callback
         self.n_jobs = n_jobs
@@ -279,6 +286,7 @@ class BinaryMatrixFactorization(PosteriorAnswers):
             priors,
             self.split_merge,
             self.start == "table",
+            float(self.beta),
         )
 
     def _gamma(self, name: str) -> Gamma:

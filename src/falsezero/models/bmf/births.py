@@ -30,7 +30,7 @@ def births_and_deaths(
         on = np.hstack([on[:, :width], spare])
         weights = np.vstack([weights[:width], np.zeros((_ROOM, weights.shape[1]))])
         width, reached = birth_scan(
-            likelihood.kind, chosen, reached, on, width, rows.n_fixed, rows.concentration / n,
+            likelihood.kind, chosen, reached, on, width, rows.n_fixed, rows.birth_rate,
             weights, state.columns.on, cells.values, cells.observed, predictor,
             state.weight_scale, state.precision, rng,
         )  # fmt: skip

@@ -108,8 +108,8 @@ class _ByPredictor:
         rows, basis = state.rows, state.basis
         predictor = rows.on.astype(float) @ basis
         block_scan(
-            self.kind, on, rows.n_fixed, rows.mass, predictor, cells.values, cells.observed,
-            basis, state.precision, size, rng,
+            self.kind, on, rows.n_fixed, rows.mass, rows.total, predictor, cells.values,
+            cells.observed, basis, state.precision, size, rng,
         )  # fmt: skip
 
 
@@ -162,7 +162,7 @@ class Gaussian(_ByPredictor, _NormalWeights):
         """Gibbs over every entry of `on` (eqs. 2-5)."""
         rows, basis = state.rows, state.basis
         residual = cells.values - rows.on.astype(float) @ basis
-        common = on, rows.n_fixed, rows.mass
+        common = on, rows.n_fixed, rows.mass, rows.total
         if cells.complete:
             gram = basis @ basis.T
             kernels.gaussian_scan(*common, residual @ basis.T, gram, state.precision, rng)
@@ -243,7 +243,7 @@ class Logistic(_AsObserved, _NormalWeights):
     @staticmethod
     def _for_scans(state: State, cells: Cells) -> tuple[Any, ...]:
         rows, basis = state.rows, state.basis
-        return rows.n_fixed, rows.mass, cells.observed, basis, cells.values @ basis.T
+        return rows.n_fixed, rows.mass, rows.total, cells.observed, basis, cells.values @ basis.T
 
     def total(self, state: State, cells: Cells) -> float:
         """Log probability of the table."""
@@ -289,7 +289,7 @@ class Poisson(_ByPredictor, _AsObserved):
         rows, basis = state.rows, state.basis
         predictor, exposure = rows.on.astype(float) @ basis, cells.observed @ basis.T
         kernels.poisson_scan(
-            on, rows.n_fixed, rows.mass, predictor, cells.values, basis, exposure, rng
+            on, rows.n_fixed, rows.mass, rows.total, predictor, cells.values, basis, exposure, rng
         )
 
     def draw_weights(self, state: State, cells: Cells, rng: np.random.Generator) -> np.ndarray:

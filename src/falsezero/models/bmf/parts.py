@@ -66,9 +66,7 @@ def scan_parts(
     """One restricted Gibbs scan, free or forced to end at `wanted`; with its log probability."""
     terms = np.ascontiguousarray(part.terms(PARTS, weights))
     uniforms = rng.random(0 if len(wanted) else len(terms))
-    return kernels.restricted_scan(
-        terms, choice, anchors, len(rows.on), rows.mass, wanted, uniforms
-    )
+    return kernels.restricted_scan(terms, choice, anchors, rows.mass, rows.total, wanted, uniforms)
 
 
 class PairedNormal:
@@ -129,8 +127,8 @@ class GaussianPart:
         noise = rng.standard_normal((_LAUNCH_SCANS + 1, 2, len(self.spread)))
         uniforms = rng.random((_LAUNCH_SCANS, len(choice)))
         return kernels.gaussian_launch(
-            self.slope, self.spread, self.precision, self.ridge, choice, anchors, len(rows.on),
-            rows.mass, noise, uniforms,
+            self.slope, self.spread, self.precision, self.ridge, choice, anchors, rows.mass,
+            rows.total, noise, uniforms,
         )  # fmt: skip
 
     def propose(

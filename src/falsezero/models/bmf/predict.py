@@ -85,13 +85,13 @@ class Draw(NamedTuple):
         return 1 / (1 / self.precision + weights.predictor_variance(rows))
 
 
-def feature_prior(draw: Draw, n_bias: int, finite: int) -> np.ndarray:
+def feature_prior(draw: Draw, n_bias: int, finite: int, beta: float = 1.0) -> np.ndarray:
     """Probability of each feature in a new row; 1 for the bias."""
     n = len(draw.row_features)
     on = draw.row_features.sum(axis=0, dtype=float)
     mass = draw.row_concentration / finite if finite else 0.0
     # A new row might have a known feature that no training row has.
-    share = np.maximum(on + mass, 0.5) / (n + 1 + mass)
+    share = np.maximum(on + mass, 0.5) / (n + beta + mass)
     share[:n_bias] = 1.0
     return share
 

@@ -24,7 +24,6 @@ from falsezero.models.bmf.state import (
     State,
     draw_features,
     gamma_log_density,
-    harmonic,
 )
 
 _FEW = 0.3
@@ -37,6 +36,12 @@ _SETTLING = 10
 """Sweeps before superfluous features are looked for, each of the times that they are."""
 
 _TIDYINGS = 2
+
+_LEAST_CONCENTRATION = 1e-12
+"""Kept away from zero, where alpha / K would vanish and logarithms fail."""
+
+_SLICE = 2.0
+"""First width of a slice on the log scale."""
 
 Move = Callable[[State, Cells, Likelihood, np.random.Generator], State]
 
@@ -57,6 +62,8 @@ class Model:
     """Split or merge proposals of a sweep, on each side."""
     reads_table: bool = True
     """Whether chains start from features read off the table, not drawn from the prior."""
+    beta: float = 1.0
+    """beta of the prior of features, on both sides."""
 
 
 def draw_prior(model: Model, rng: np.random.Generator) -> State:
@@ -81,15 +88,9 @@ def draw_given(
     rng: np.random.Generator,
 ) -> State:
     """Features and weights from their prior, given the hyperparameters."""
-    rows = draw_features(
-        len(model.fixed_rows), model.fixed_rows, model.n_row_features, row_concentration, rng
-    )
+    rows = draw_features(model.fixed_rows, model.n_row_features, row_concentration, rng, model.beta)
     columns = draw_features(
-        len(model.fixed_columns),
-        model.fixed_columns,
-        model.n_column_features,
-        column_concentration,
-        rng,
+        model.fixed_columns, model.n_column_features, column_concentration, rng, model.beta
     )
     shape = rows.on.shape[1], columns.on.shape[1]
     weights = model.likelihood.prior_weights(shape, weight_scale, rng)
@@ -138,23 +139,44 @@ def draw_hyperparameters(
 
 
 def _with_concentration(features: Features, prior: Gamma, rng: np.random.Generator) -> Features:
-    """A new concentration: a gamma, given (in the finite model) the biases pi_k.
+    """A new concentration: a gamma where the number of features is not fixed, a slice otherwise.
 
-    Given alpha, log pi_k is drawn from Beta(alpha / K + n_k, 1 + I - n_k), on the log scale because
-    alpha / K may be tiny; given pi, alpha is gamma again since beta is 1.
+    Only with beta = 1 would alpha of the finite model be a gamma, given the biases pi_k; on the
+    log scale and with the biases integrated out, its density is smooth for every beta.
     """
-    n, shape, rate = len(features.on), *prior
-    if features.finite:
-        ones, zeros = features.mass + features.counts, 1 + n - features.counts
-        # A gamma with a small shape is one with a larger shape times a power of a uniform.
-        log_ones = np.log(rng.standard_gamma(ones + 1)) + np.log(rng.random(len(ones))) / ones
-        log_zeros = np.log(rng.standard_gamma(zeros))
-        log_bias = log_ones - np.logaddexp(log_ones, log_zeros)
-        shape, rate = shape + features.finite, rate - float(log_bias.mean())
-    else:
-        shape, rate = shape + features.learnt.shape[1], rate + harmonic(n)
-    # Kept away from zero, where alpha / K would vanish and logarithms fail.
-    return features._replace(concentration=max(float(rng.standard_gamma(shape) / rate), 1e-12))
+    shape, rate = prior
+    if not features.finite:
+        shape, rate = shape + features.learnt.shape[1], rate + features.buffet_rate
+        alpha = float(rng.standard_gamma(shape) / rate)
+        return features._replace(concentration=max(alpha, _LEAST_CONCENTRATION))
+
+    def log_density(log_alpha: float) -> float:
+        if log_alpha < np.log(_LEAST_CONCENTRATION):
+            return -np.inf
+        alpha = float(np.exp(log_alpha))
+        trial = features._replace(concentration=alpha)
+        return trial.log_prior() + gamma_log_density(alpha, prior) + log_alpha
+
+    drawn = _slice_draw(log_density, float(np.log(features.concentration)), rng)
+    return features._replace(concentration=float(np.exp(drawn)))
+
+
+def _slice_draw(
+    log_density: Callable[[float], float], start: float, rng: np.random.Generator
+) -> float:
+    """One step of slice sampling: step out, then shrink towards the start (Neal, 2003)."""
+    level = log_density(start) - rng.standard_exponential()
+    low = start - _SLICE * rng.random()
+    high = low + _SLICE
+    while log_density(low) > level:
+        low -= _SLICE
+    while log_density(high) > level:
+        high += _SLICE
+    while True:
+        trial = low + (high - low) * rng.random()
+        if log_density(trial) >= level:
+            return trial
+        low, high = (trial, high) if trial < start else (low, trial)
 
 
 def with_log_joint(state: State, cells: Cells, model: Model) -> State:
@@ -194,7 +216,8 @@ class SamplerSteps:
     def init(self, blocks: Blocks, rng: np.random.Generator) -> tuple[State, list[NoRowQuantities]]:
         """Few features from the prior (section 4.1) or from the table, and weights for them."""
         model, cells = self.model, self.cells
-        state = draw_given(model, _FEW, _FEW, 1.0, 1.0, rng)
+        few = _FEW * min(model.beta, 1.0)  # a row has alpha / beta features
+        state = draw_given(model, few, few, 1.0, 1.0, rng)
         if model.reads_table:
             state = self._read_off(state, rng)
         for _ in range(_FITTED):

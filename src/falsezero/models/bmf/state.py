@@ -1,7 +1,7 @@
 """The state of binary matrix factorization: features of both sides, weights, and priors.
 
 E. Meeds, Z. Ghahramani, R. Neal and S. Roweis, "Modeling dyadic data with binary latent factors",
-NIPS 19 (2007). Equation and section numbers are that paper's; beta is 1, as in its experiments.
+NIPS 19 (2007). Equation and section numbers are that paper's.
 Every move is written for the row side; the column side is the same move on the flipped state.
 """
 
@@ -29,11 +29,28 @@ class Features(NamedTuple):
     """K of the finite Beta-Bernoulli model; 0 for the Indian buffet process."""
     concentration: float
     """alpha (rows) or lambda (columns)."""
+    beta: float = 1.0
+    """Second parameter of the prior of each feature's bias, Beta(alpha / K, beta)."""
 
     @property
     def mass(self) -> float:
         """Pseudo-count alpha / K of an entry; 0 in the infinite limit (eqs. 2 and 4)."""
         return self.concentration / self.finite if self.finite else 0.0
+
+    @property
+    def total(self) -> float:
+        """beta + I - 1, of which an entry is off with n_-ik less (eqs. 3 and 5)."""
+        return self.beta + len(self.on) - 1
+
+    @property
+    def birth_rate(self) -> float:
+        """Features that one row has and no other, on average, where their number is not fixed."""
+        return self.concentration / self.total
+
+    @property
+    def buffet_rate(self) -> float:
+        """sum_i 1 / (beta + i - 1): features expected for alpha = 1, their number not fixed."""
+        return float(digamma(self.beta + len(self.on)) - digamma(self.beta))
 
     @property
     def learnt(self) -> np.ndarray:
@@ -49,18 +66,17 @@ class Features(NamedTuple):
         """Log prior of each feature by its count, with the biases pi_k integrated out (section 2).
 
         In the infinite case it is the feature's factor in the density of an unordered set of
-        features, alpha (n_k - 1)! (I - n_k)! / I!.
+        features, alpha B(n_k, beta + I - n_k); with beta = 1, alpha (n_k - 1)! (I - n_k)! / I!.
         """
-        n, mass = len(self.on), self.mass
+        absent = self.beta + len(self.on) - counts
         if self.finite:
-            return betaln(mass + counts, 1 + n - counts) - betaln(mass, 1)
-        alpha = np.log(self.concentration)
-        return alpha + gammaln(counts) + gammaln(n - counts + 1) - gammaln(n + 1)
+            return betaln(self.mass + counts, absent) - betaln(self.mass, self.beta)
+        return np.log(self.concentration) + betaln(counts, absent)
 
     def log_prior(self) -> float:
         """Log prior of all features of this side."""
         total = float(self.column_log_prior(self.counts).sum())
-        return total if self.finite else total - self.concentration * harmonic(len(self.on))
+        return total if self.finite else total - self.concentration * self.buffet_rate
 
 
 class State(NamedTuple):
@@ -141,33 +157,37 @@ class Cells:
         return Cells(np.ascontiguousarray(self.values.T), np.ascontiguousarray(self.observed.T))
 
 
-def harmonic(n: int) -> float:
-    """1 + 1/2 + ... + 1/n."""
-    return float(digamma(n + 1) + np.euler_gamma)
-
-
 def draw_features(
-    n: int, fixed: np.ndarray, finite: int, concentration: float, rng: np.random.Generator
+    fixed: np.ndarray,
+    finite: int,
+    concentration: float,
+    rng: np.random.Generator,
+    beta: float = 1.0,
 ) -> Features:
-    """Features from their prior: Beta-Bernoulli, or the Indian buffet process."""
+    """Features from their prior, beside fixed ones: Beta-Bernoulli, or the Indian buffet process.
+
+    Row i of a buffet (from 0) has feature k with probability n_k / (beta + i), where n_k earlier
+    rows have it, and Poisson(alpha / (beta + i)) new ones.
+    """
+    n, n_fixed = fixed.shape
     if finite:
         shape = concentration / finite
-        on = rng.random((n, finite)) < rng.beta(shape, 1.0, size=finite)
-        return Features(_beside(fixed, on), fixed.shape[1], finite, concentration)
+        on = rng.random((n, finite)) < rng.beta(shape, beta, size=finite)
+        return Features(_beside(fixed, on), n_fixed, finite, concentration, beta)
     columns: list[np.ndarray] = []
     counts: list[int] = []
     for i in range(n):
         for k, count in enumerate(counts):
-            if rng.random() * (i + 1) < count:
+            if rng.random() * (beta + i) < count:
                 columns[k][i] = 1
                 counts[k] += 1
-        for _ in range(rng.poisson(concentration / (i + 1))):
+        for _ in range(rng.poisson(concentration / (beta + i))):
             column = np.zeros(n, dtype=np.uint8)
             column[i] = 1
             columns.append(column)
             counts.append(1)
     born = np.array(columns, dtype=np.uint8).reshape(-1, n).T
-    return Features(_beside(fixed, born), fixed.shape[1], 0, concentration)
+    return Features(_beside(fixed, born), n_fixed, 0, concentration, beta)
 
 
 def _beside(fixed: np.ndarray, on: np.ndarray) -> np.ndarray:
