@@ -16,7 +16,7 @@ _AIC = (
 )
 _TABLE_4 = (
     "not known: the figure depends on the start and on how far EM is driven; starts whose "
-    "likelihoods end within four nats of each other give anything from -2000 to +1155"
+    "likelihoods end within a few nats of each other lose 2000 gaps or fill more than 1000"
 )
 
 ITEMS = (
