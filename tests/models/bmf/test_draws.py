@@ -1,5 +1,6 @@
 """What draws of binary matrix factorization say, whether they agree, and where they begin."""
 
+import tracemalloc
 from types import SimpleNamespace
 
 import numpy as np
@@ -78,6 +79,15 @@ def test_the_draw_nearest_the_mean_is_representative():
     draws = [drawn(seed=0)._replace(weights=w * np.ones((3, 2))) for w in (0.0, 0.9, 2.0)]
     assert representative(draws, GAUSSIAN) == 1
     assert representative(draws[1:] + draws[1:2], GAUSSIAN) == 0
+
+
+def test_the_representative_draw_is_found_with_few_tables_in_memory():
+    draws = [drawn(n=400, m=300, seed=seed) for seed in range(30)]
+    tracemalloc.start()
+    representative(draws, LOGISTIC)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 8 * 400 * 300 * 8, "eight tables at most, not one for every draw"
 
 
 def test_features_are_ordered_by_size_behind_fixed_ones():

@@ -198,7 +198,11 @@ def row_chunks(
 
 def representative(draws: Sequence[Draw], likelihood: Likelihood) -> int:
     """The draw whose expected table is nearest to the average of all, in squared distance."""
-    mean = np.mean([likelihood.mean(draw.predictor()) for draw in draws], axis=0)
+    # One table after the other: all of them at once may take gigabytes.
+    mean = likelihood.mean(draws[0].predictor())
+    for draw in draws[1:]:
+        mean += likelihood.mean(draw.predictor())
+    mean /= len(draws)
     distance = [((likelihood.mean(draw.predictor()) - mean) ** 2).sum() for draw in draws]
     return int(np.argmin(distance))
 
