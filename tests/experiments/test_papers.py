@@ -136,11 +136,12 @@ def test_sentences_of_the_slides_are_read_off_the_curves():
     curves["mean field"] = Curve([1.0, 2.0, 3.0], [850.0, 850.0, 860.0])
     curves["direct Gibbs"] = Curve([1.0, 2.0, 3.0], [950.0, 900.0, 820.0])
     facts = facts_of(curves)
-    assert facts == (True, False, True, True, True, False)
+    assert facts == (True, False, True, True, True, True, False)
+    assert curves["direct Gibbs"].settles() == 3
     curves["mean field, inner loop"] = Curve([1.0], [870.0])
     curves["direct Gibbs"] = Curve([1.0, 2.0, 3.0], [700.0, 700.0, 700.0])
     curves["Rao-Blackwellised Gibbs"] = Curve([0.5, 3.0], [800.0, 790.0])
-    assert facts_of(curves) == (False, True, False, True, True, False)
+    assert facts_of(curves) == (False, True, False, False, True, True, False)
 
 
 def test_bounds_of_the_evidence_decide_on_an_order_or_leave_it_open():
@@ -154,6 +155,22 @@ def test_bounds_of_the_evidence_decide_on_an_order_or_leave_it_open():
     verdicts = report.claims["verdict"].tolist()
     assert verdicts == ["holds", "cannot be tested", "does not hold"]
     assert "leave K = 8, 16 possible" in report.claims["found"][1]
+
+
+def test_the_way_to_a_density_is_counted_in_sweeps():
+    from falsezero.experiments.binary_matrix_factorization.bars import _path, _reached
+
+    class Fit:
+        n_iter_ = 3
+        history_ = [
+            {"chain": chain, "iteration": i, "objective": value - chain}
+            for chain in (1, 0)
+            for i, value in ((1, -9.0), (2, -5.0), (3, -4.0))
+        ]
+
+    assert _reached(Fit(), -6.0) == 2
+    assert _reached(Fit(), 0.0) == np.inf
+    assert _path(Fit(), 0.5) == ([0.5, 1.0, 1.5], [-9.0, -5.0, -4.0])
 
 
 def test_regions_are_those_of_strong_pairs_with_many_cells():

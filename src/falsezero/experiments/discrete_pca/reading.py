@@ -121,7 +121,8 @@ def pages(report: Report) -> None:
         _judge_pages(report, name, graph, fields, top, plain)
         report.table(
             _listed(model, fields, top),
-            f"{name}: the words of each topic, and the fields of its 20 best papers.",
+            f"{name}: the words of each topic (the data set has only their numbers), and the "
+            "fields of its 20 best papers.",
         )
 
 
