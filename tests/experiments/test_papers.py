@@ -129,6 +129,22 @@ def test_akaike_takes_the_best_start_of_every_order():
     assert chosen == 2
 
 
+def test_starts_of_the_paper_are_uniform():
+    from falsezero.data.blocks import Blocks
+    from falsezero.experiments.aspect_bernoulli.choice import _from_uniform, _UniformSteps
+
+    x = np.zeros((40, 3000))
+    x[:, 0] = 1
+    blocks = Blocks.cut(x)
+    steps = _UniformSteps(2, blocks)
+    state, (rows,) = steps.init(blocks, np.random.default_rng(0))
+    for values, mean, spread in ((state.components, 1 / 2, 1 / 12), (rows.weights, 1 / 2, 1 / 12)):
+        assert abs(values.mean() - mean) < 0.05
+        assert abs(values.var() - spread) < 0.02
+    model = _from_uniform(Table(x[:, :8]), 2, 0)
+    assert model.log_likelihood_ > -1e-3
+
+
 def test_sentences_of_the_slides_are_read_off_the_curves():
     from falsezero.experiments.discrete_pca.algorithms import ALGORITHMS, Curve, facts_of
 
