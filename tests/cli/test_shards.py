@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import falsezero as fz
+from falsezero.models.average import large
 
 
 @pytest.fixture
@@ -54,3 +55,42 @@ def test_a_cluster_that_is_not_there_is_named(run: Any, parts: np.ndarray, tmp_p
     assert outcome.code == 1
     assert "--cluster nonsense://nowhere" in outcome.err
     assert not target.exists()
+
+
+def test_an_audit_of_a_pattern_writes_its_files(
+    run: Any, parts: np.ndarray, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("pyarrow")
+    arguments = ("audit", f"{tmp_path}/part*.npy", "--parquet", tmp_path / "out")
+    outcome = run(*arguments)
+    assert outcome.code == 2
+    assert "--parquet is for more than 10^8 cells" in outcome.err
+    monkeypatch.setattr(large, "LARGE", 100)
+    monkeypatch.setattr(large, "_FEW", (2,))
+    monkeypatch.setattr(large, "_MANY", (3,))
+    page = tmp_path / "audit.html"
+    outcome = run(*arguments, "-o", page, "--loss", 0.2)
+    assert outcome.code == 0, outcome.err
+    assert "3 files with 90 rows and 12 columns" in outcome.err
+    assert "Wrote 5 files" in outcome.err
+    assert "By your loss rate of 0.2" in outcome.err
+    assert sorted(file.name for file in (tmp_path / "out").iterdir())[:2] == [
+        "columns.parquet",
+        "rows-00000.parquet",
+    ]
+    assert "Which zeros are real?" in page.read_text()
+
+
+@pytest.mark.parametrize("option", [("--most-cells", 10), ("--variable", "x"), ("--binarize", 0)])
+def test_options_of_one_file_are_refused_by_an_audit(
+    run: Any, parts: np.ndarray, tmp_path: Path, option: tuple[Any, ...]
+) -> None:
+    outcome = run("audit", f"{tmp_path}/part*.npy", *option)
+    assert outcome.code == 2
+    assert f"{option[0]} needs one file" in outcome.err
+
+
+def test_parquet_needs_a_pattern(run: Any, parts: np.ndarray, tmp_path: Path) -> None:
+    outcome = run("audit", tmp_path / "part0.npy", "--parquet", tmp_path / "out")
+    assert outcome.code == 2
+    assert "--parquet needs a pattern of files" in outcome.err

@@ -18,7 +18,7 @@ from falsezero.data.blocks import Block, Blocks
 from falsezero.data.errors import DataError, import_for
 from falsezero.data.numbers import checked_count
 from falsezero.data.row_files import write_bytes
-from falsezero.data.shard_files import LongNames, labels_in
+from falsezero.data.shard_files import LongNames, row_labels
 from falsezero.data.shards import Shards
 
 __all__ = ["transform_to_parquet", "zeros_to_parquet"]
@@ -56,11 +56,8 @@ def transform_to_parquet(model: Any, shards: Shards, folder: str | PathLike[str]
     ...     pd.read_parquet(transform_to_parquet(model, shards, folder)[0]).columns.tolist()
     ['row', 'aspectbernoulli0', 'aspectbernoulli1']
     """
-    address = fspath(folder).rstrip("/")
-    if "://" not in address:
-        Path(address).mkdir(parents=True, exist_ok=True)
-    names = [f"{address}/weights-{i:05d}.parquet" for i in range(len(shards.files))]
-    task = partial(_write_weights, _without_rows(model), shards.long)
+    names = numbered_files(folder, "weights", len(shards.files))
+    task = partial(_write_weights, without_rows(model), shards.long)
     return _over_files(model, task, shards, shards.files, names)
 
 
@@ -92,14 +89,14 @@ def zeros_to_parquet(
             f"{type(model).__name__} has no components that are probabilities; zeros_to_parquet "
             "needs AspectBernoulli or BinaryICA."
         )
-    task = partial(_best_zeros, _without_rows(model), shards.long, checked_count(n, "n"))
+    task = partial(_best_zeros, without_rows(model), shards.long, checked_count(n, "n"))
     parts = _over_files(model, task, shards, shards.files)
     rows, columns, expected = (np.concatenate(part) for part in zip(*parts, strict=True))
     # Files come in the order of the rows, so that equal zeros stay in the order of the table.
     best = np.argsort(-expected, kind="stable")[:n]
     labels = np.arange(shards.shape[1]) if shards.columns is None else np.array(shards.columns)
     found = {"row": rows[best], "column": labels[columns[best]], "expected": expected[best]}
-    _write_parquet(fspath(path), found)
+    write_parquet(fspath(path), found)
     return len(best)
 
 
@@ -110,11 +107,20 @@ def _over_files(model: Any, task: Any, shards: Shards, *columns: Any) -> list[An
         return map_shards(run, task, blocks, *columns)
 
 
-def _without_rows(model: Any) -> Any:
+def numbered_files(folder: str | PathLike[str], name: str, number: int) -> list[str]:
+    """Names of Parquet files in a folder, which is made, or at an fsspec address."""
+    address = fspath(folder).rstrip("/")
+    if "://" not in address:
+        Path(address).mkdir(parents=True, exist_ok=True)
+    return [f"{address}/{name}-{i:05d}.parquet" for i in range(number)]
+
+
+def without_rows(model: Any) -> Any:
     """A copy that knows nothing of the rows it was fitted to, so that little travels."""
     light = copy.copy(model)
-    light.n_jobs, light.callback = None, None
-    for name in ("row_weights_", "weight_files_", "history_", "chains_"):
+    for name in {"n_jobs", "callback"} & vars(light).keys():
+        setattr(light, name, None)
+    for name in ("row_weights_", "row_effects_", "weight_files_", "history_", "chains_"):
         light.__dict__.pop(name, None)
     return light
 
@@ -122,7 +128,7 @@ def _without_rows(model: Any) -> Any:
 def _write_weights(model: Any, long: LongNames | None, block: Block, file: str, name: str) -> str:
     weights = _weights_of(model, block)
     parts = dict(zip(model.get_feature_names_out(), weights.T, strict=True))
-    _write_parquet(name, {"row": _row_labels(block, file, long), **parts})
+    write_parquet(name, {"row": row_labels(block.rows, file, long), **parts})
     return name
 
 
@@ -132,20 +138,15 @@ def _best_zeros(
     search = Search(model.components_, n)
     search.visit(0, _weights_of(model, block).astype(float), block.csr, block.missing_csr)
     found: BestCells = search.found()
-    return _row_labels(block, file, long)[found.rows], found.columns, found.scores
+    return row_labels(block.rows, file, long)[found.rows], found.columns, found.scores
 
 
 def _weights_of(model: Any, block: Block) -> np.ndarray:
     return np.asarray(model._settle(Blocks([replace(block, start=0)], np.dtype(float))))
 
 
-def _row_labels(block: Block, file: str, long: LongNames | None) -> np.ndarray:
-    if long is None:
-        return np.arange(block.rows.start, block.rows.stop)
-    return np.array(labels_in(file, long.row))
-
-
-def _write_parquet(path: str, columns: dict[str, Any]) -> None:
+def write_parquet(path: str, columns: Any) -> None:
+    """Write columns by name as a Parquet file, local or at an fsspec address."""
     with import_for(f"{path}, a Parquet file,", "pyarrow", "falsezero[arrow]"):
         import pyarrow as pa
         import pyarrow.parquet as pq

@@ -11,7 +11,7 @@ import numpy as np
 from scipy import sparse
 
 from falsezero.analysis.phantom_test import PhantomTest, phantom_test
-from falsezero.audit.cells import ZeroSurvey, mask_at, survey_cells
+from falsezero.audit.cells import ZeroSurvey, how_many, mask_at, most_surprising, survey_cells
 from falsezero.audit.doubt import (
     Detection,
     most_content,
@@ -22,6 +22,7 @@ from falsezero.audit.large import share_above, survey_large
 from falsezero.audit.lists import list_ones, list_zeros
 from falsezero.audit.probabilities import Probabilities
 from falsezero.audit.trial import Trial
+from falsezero.audit.why import Reasons
 from falsezero.data.table import Table
 from falsezero.data.tidy import Tidy
 from falsezero.models.average.average import StackedAverage
@@ -187,6 +188,18 @@ class Audit:
 
         return rank_zeros(self, n)
 
+    def _row_labels(self, rows: np.ndarray) -> np.ndarray:
+        return np.asarray(self.table.rows[rows])
+
+    def _known_of(self, rows: np.ndarray, columns: np.ndarray) -> dict[str, np.ndarray]:
+        """`again` and `present` of listed zeros, where they are known."""
+        known = {"again": self.again, "present": self.present}
+        return {name: p.at(rows, columns) for name, p in known.items() if p is not None}
+
+    def _reasons(self, rows: np.ndarray, columns: np.ndarray) -> list[str]:
+        reasons = Reasons(self.table)
+        return [reasons.why(*cell) for cell in zip(rows, columns, strict=True)]
+
     @cached_property
     def ones(self) -> Tidy:
         """Ones that are unexpected given the rest of the table, least expected first.
@@ -215,8 +228,7 @@ class Audit:
     @cached_property
     def columns(self) -> Tidy:
         """One line a column: as `rows`, with the share of its hidden finds that came back."""
-        found = np.asarray((self.table.values == 1).sum(axis=0)).ravel()
-        survey = self._survey
+        found, survey = self.table.column_ones, self._survey
         tidy = self._side(
             {"column": self.table.columns, "found": found.astype(int)},
             survey.column_expected,
@@ -229,6 +241,14 @@ class Audit:
         blank = np.full(len(hidden), np.nan)
         share = np.divide(self.trial.found_by_column, hidden, out=blank, where=hidden > 0)
         return Tidy({**dict(tidy), "hidden": hidden.astype(int), "came_back": share})
+
+    def with_rows(self, most: int) -> Audit:
+        """An audit of rows in memory, for pictures: this one, or evenly spread rows of files."""
+        return self
+
+    def top_rows(self, n: int) -> Tidy:
+        """The `n` rows with the most surprising zeros."""
+        return self.rows.take(most_surprising(self.rows)[:n])
 
     def _side(
         self,
@@ -261,7 +281,7 @@ class Audit:
         if not self.is_informative:
             lines.append(f"None of the {zeros:,} zeros is called surprising.")
         else:
-            lines.append(_how_many(self._survey.n_surprising, zeros))
+            lines.append(how_many(self._survey.n_surprising, zeros))
         return [*lines, *self._level]
 
     @property
@@ -278,7 +298,7 @@ class Audit:
             return [self.calibration.sentence]
         if self.detection is None:
             return [_UNIDENTIFIED]
-        total = float(np.nansum(self._survey.row_present))
+        total = float(np.nansum(self._survey.column_present))
         lines = [f"By {self.detection.source}, about {total:,.0f} zeros are false."]
         share = self._contradicted
         if share > 0.001 and self.stated is not None:
@@ -361,13 +381,3 @@ class Audit:
         from falsezero.audit.selection import plan_looks
 
         return plan_looks(self, budget, by)
-
-
-def _how_many(surprising: int, zeros: int) -> str:
-    if surprising == 0:
-        return f"None of the {zeros:,} zeros is surprising: nowhere was a one more likely than not."
-    verb = "is" if surprising == 1 else "are"
-    return (
-        f"{surprising:,} of the {zeros:,} zeros {verb} surprising: a one was expected there more "
-        "often than not."
-    )

@@ -8,8 +8,9 @@ import numpy as np
 
 from falsezero.audit.probabilities import Probabilities
 from falsezero.data.table import Table
+from falsezero.data.tidy import Tidy
 
-__all__ = ["ZeroSurvey", "best_cells", "mask_at", "survey_cells"]
+__all__ = ["ZeroSurvey", "best_cells", "how_many", "mask_at", "most_surprising", "survey_cells"]
 
 _MOST_LISTED = 100_000
 """Zeros that a list may have; of more, the best are kept."""
@@ -38,7 +39,7 @@ class ZeroSurvey(NamedTuple):
     @property
     def n_surprising(self) -> int:
         """How many zeros are surprising, listed or not."""
-        return int(self.row_surprising.sum())
+        return int(self.column_surprising.sum())
 
     def without_list(self) -> ZeroSurvey:
         """The same without any cell listed."""
@@ -92,12 +93,32 @@ def survey_cells(
 
 
 def best_cells(parts: list[tuple[np.ndarray, ...]]) -> tuple[np.ndarray, ...]:
-    """The cells of a list that come first: rows, columns, `expected` and what orders them."""
-    rows, columns, p, order = (np.concatenate(part) for part in zip(*parts, strict=True))
+    """The cells of a list that come first: rows, columns, `expected`, what orders them, and more.
+
+    Whatever else is known of the cells may follow, one array each.
+    """
+    each = [np.concatenate(part) for part in zip(*parts, strict=True)]
+    rows, columns, p, order = each[:4]
     first = np.lexsort((columns, rows, -p, -order))[:_MOST_LISTED]
-    return rows[first], columns[first], p[first], order[first]
+    return tuple(array[first] for array in each)
 
 
 def mask_at(mask: Any, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
     """Whether a sparse mask is set in single cells."""
     return np.asarray(mask[rows, columns]).ravel().astype(bool)
+
+
+def most_surprising(side: Tidy) -> np.ndarray:
+    """Positions of rows or columns, those with the most surprising zeros first."""
+    return np.lexsort((-side["expected"], -side["surprising"]))
+
+
+def how_many(surprising: int, zeros: int) -> str:
+    """How many zeros are surprising, in a sentence."""
+    if surprising == 0:
+        return f"None of the {zeros:,} zeros is surprising: nowhere was a one more likely than not."
+    verb = "is" if surprising == 1 else "are"
+    return (
+        f"{surprising:,} of the {zeros:,} zeros {verb} surprising: a one was expected there more "
+        "often than not."
+    )

@@ -11,19 +11,25 @@ from falsezero.data.errors import DataError
 from falsezero.data.read import as_table
 from falsezero.data.table import Table
 
-__all__ = ["checked_cells", "checked_probabilities", "checked_table"]
+__all__ = ["check_auditable", "checked_cells", "checked_probabilities", "checked_table"]
 
 
 def checked_table(given: Any) -> Table:
     """A table with zeros and ones to tell apart, from whatever `as_table` takes."""
     table = given if isinstance(given, Table) else as_table(given, kind="real")
-    n_rows, n_columns = table.shape
     if not table.is_binary:
         value = table.values.data[(table.values.data != 1) & ~np.isnan(table.values.data)][0]
         raise DataError(
             f"An audit needs zeros and ones, but the table holds {value:g}; make them with "
             "fz.as_table(table, binarize=0)."
         )
+    check_auditable(table)
+    return table
+
+
+def check_auditable(table: Any) -> None:
+    """Refuse a table, in memory or in files, without zeros and ones to tell apart."""
+    n_rows, n_columns = table.shape
     if n_rows < 2 or n_columns < 2:
         axis, number = ("row", n_rows) if n_rows < 2 else ("column", n_columns)
         other = "rows" if axis == "row" else "columns"
@@ -36,7 +42,6 @@ def checked_table(given: Any) -> Table:
         raise DataError("The table has no ones, so no zero can be doubted by what it says.")
     if table.n_ones + table.n_missing == n_rows * n_columns:
         raise DataError("The table has no zeros, so there is none to doubt.")
-    return table
 
 
 def checked_probabilities(given: Any, table: Table) -> np.ndarray:

@@ -70,7 +70,7 @@ def most_content(table: Table) -> np.ndarray:
     >>> most_content(Table([[1, 0], [1, 0], [0, 0]]))
     array([0.75, 0.5 ])
     """
-    found = np.asarray((table.values == 1).sum(axis=0)).ravel()
+    found = table.column_ones
     return np.asarray((found + 1) / (found + 2))
 
 
@@ -82,7 +82,8 @@ def stated_detection(table: Table, loss: float | None, detection: Any) -> Detect
     """
     if loss is not None and detection is not None:
         raise DataError("loss= and detection= say the same in two ways; give one of them.")
-    rows, columns = np.ones(table.shape[0]), np.ones(table.shape[1])
+    # One number seen as many: a table in files may have more rows than should be in memory.
+    rows, columns = np.broadcast_to(1.0, table.shape[0]), np.ones(table.shape[1])
     most = most_content(table)
     if loss is not None:
         if not (np.ndim(loss) == 0 and 0 < loss < 1):
@@ -90,7 +91,8 @@ def stated_detection(table: Table, loss: float | None, detection: Any) -> Detect
                 f"loss={loss!r} must be a rate between 0 and 1, both excluded: the share of what "
                 "is there that one look misses."
             )
-        return Detection(rows * (1 - loss), columns, f"your loss rate of {loss:g}", most)
+        rows = np.broadcast_to(1.0 - loss, table.shape[0])
+        return Detection(rows, columns, f"your loss rate of {loss:g}", most)
     if detection is None:
         return None
     if isinstance(detection, Mapping) and detection and set(detection) <= {"rows", "columns"}:

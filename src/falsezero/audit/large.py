@@ -14,7 +14,7 @@ from falsezero.audit.probabilities import Probabilities
 from falsezero.data.table import Table
 from falsezero.models.average.large import CellOdds, stored_cells
 
-__all__ = ["share_above", "survey_large"]
+__all__ = ["share_above", "survey_large", "weights_above"]
 
 _PER_ROW = 32
 """Cells that are drawn of each row."""
@@ -32,16 +32,18 @@ class _Zeros(NamedTuple):
 
 
 def survey_large(
-    table: Table, odds: CellOdds, present: Probabilities | None, checked: Any
+    table: Table, odds: CellOdds, present: Probabilities | None, checked: Any, first: int = 0
 ) -> ZeroSurvey:
     """Surprising zeros by bounded search, all of them; sums over zeros from cells drawn by row.
 
     Sums of `expected` and `present` are unbiased estimates, to some ten per cent for a row and much
-    better for a column; numbers of surprising zeros are exact.
+    better for a column; numbers of surprising zeros are exact. `first` is the position of the first
+    row where the table is part of another.
     """
     n_rows, n_columns = table.shape
     counts = np.zeros(n_rows, int), np.zeros(n_columns, int)
-    kept: list[tuple[np.ndarray, ...]] = []
+    nothing = np.empty(0, dtype=int)
+    kept: list[tuple[np.ndarray, ...]] = [(nothing, nothing, nothing * 1.0, nothing * 1.0)]
     for rows, columns, log_odds in odds.surprising(table.values):
         if checked is not None:
             free = ~mask_at(checked, rows, columns)
@@ -52,7 +54,7 @@ def survey_large(
         kept.append((rows, columns, p, p if present is None else present.at(rows, columns)))
         kept = [best_cells(kept)]
     sums = np.zeros((2, n_rows)), np.zeros((2, n_columns))
-    for zeros in _sampled_zeros(table, odds, checked):
+    for zeros in _sampled_zeros(table, odds, checked, first):
         there = zeros.expected if present is None else present.at(zeros.rows, zeros.columns)
         for i, part in enumerate((zeros.expected, there)):
             sums[0][i] += np.bincount(zeros.rows, zeros.weight * part, n_rows)
@@ -65,10 +67,15 @@ def survey_large(
     )
 
 
-def _sampled_zeros(table: Table, odds: CellOdds, checked: Any = None) -> Iterator[_Zeros]:
-    """Zeros of all rows, more of them where ones are likely, some rows at a time."""
-    rng = np.random.default_rng(0)
+def _sampled_zeros(
+    table: Table, odds: CellOdds, checked: Any = None, first: int = 0
+) -> Iterator[_Zeros]:
+    """Zeros of all rows, more of them where ones are likely, some rows at a time.
+
+    Each time they are drawn from a stream that is named by the position of the first row.
+    """
     for start in range(0, table.shape[0], _ROWS_AT_A_TIME):
+        rng = np.random.default_rng([0, first + start])
         some = np.arange(start, min(start + _ROWS_AT_A_TIME, table.shape[0]))
         rows, columns, weight = odds.sample(some, _PER_ROW, rng)
         free = ~stored_cells(table.values, rows, columns)
@@ -85,15 +92,24 @@ def share_above(
 
     From cells drawn by row where `odds` says that there are too many, otherwise from all of them.
     """
-    above = zeros = 0.0
     if odds is not None:
-        for some in _sampled_zeros(table, odds):
-            is_above = some.expected > detection.of_cells(some.rows, some.columns)
-            above += float(some.weight @ is_above)
-            zeros += float(some.weight.sum())
+        above, zeros = weights_above(table, odds, detection)
         return above / max(1.0, zeros)
+    above = zeros = 0.0
     for rows, p in expected.blocks():
         zero = table.values[rows].toarray() == 0
         above += int((zero & (p > detection.of_rows(rows))).sum())
         zeros += int(zero.sum())
     return above / max(1.0, zeros)
+
+
+def weights_above(
+    table: Table, odds: CellOdds, detection: Detection, first: int = 0
+) -> tuple[float, float]:
+    """Estimated number of zeros whose `expected` exceeds the detection rate there, and of zeros."""
+    above = zeros = 0.0
+    for some in _sampled_zeros(table, odds, first=first):
+        is_above = some.expected > detection.of_cells(some.rows, some.columns)
+        above += float(some.weight @ is_above)
+        zeros += float(some.weight.sum())
+    return above, zeros

@@ -8,7 +8,6 @@ import numpy as np
 
 from falsezero.audit.cells import mask_at
 from falsezero.audit.ones import UNLIKELY, expected_of_ones
-from falsezero.audit.why import Reasons
 from falsezero.data.tidy import Tidy
 
 if TYPE_CHECKING:
@@ -24,19 +23,14 @@ def list_zeros(
     audit: Audit, rows: np.ndarray, columns: np.ndarray, expected: np.ndarray | None = None
 ) -> Tidy:
     """Some zeros by position: row, column, expected, why; again and present where known."""
-    table = audit.table
     found: dict[str, Any] = {
-        "row": table.rows[rows],
-        "column": table.columns[columns],
+        "row": audit._row_labels(rows),
+        "column": audit.table.columns[columns],
         "expected": audit.expected.at(rows, columns) if expected is None else expected,
+        **audit._known_of(rows, columns),
     }
-    for name, known in (("again", audit.again), ("present", audit.present)):
-        if known is not None:
-            found[name] = known.at(rows, columns)
-    reasons = Reasons(table)
-    pairs = list(zip(rows, columns, strict=True))
-    why = [reasons.why(row, column) for row, column in pairs[:_EXPLAINED]]
-    return Tidy({**found, "why": why + [""] * (len(pairs) - len(why))})
+    why = audit._reasons(rows[:_EXPLAINED], columns[:_EXPLAINED])
+    return Tidy({**found, "why": why + [""] * (len(rows) - len(why))})
 
 
 def list_ones(audit: Audit) -> Tidy:

@@ -9,11 +9,15 @@ from scipy.special import expit
 from falsezero.audit.audit import Audit
 from falsezero.audit.checks import checked_cells, checked_probabilities, checked_table
 from falsezero.audit.doubt import stated_detection
+from falsezero.audit.in_files import audit_shards
 from falsezero.audit.probabilities import Probabilities
 from falsezero.audit.trial import run_trial
 from falsezero.data.errors import DataError
 from falsezero.data.looks import is_looks
+from falsezero.data.shards import Shards
 from falsezero.models.average.average import StackedAverage
+from falsezero.models.average.in_files import TableInFiles
+from falsezero.models.average.large import is_large
 
 __all__ = ["audit"]
 
@@ -43,9 +47,11 @@ def audit(
 
     Parameters
     ----------
-    table : Table, array, sparse array, data frame, Looks
+    table : Table, array, sparse array, data frame, Looks or Shards
         Zeros and ones; NaN for cells that nobody looked at. Looks, or a 3-D array of shape (rows,
         looks, columns), are repeated looks; of shape (rows, observers, 1), observers of one thing.
+        `Shards` of more than 10^8 cells are never in memory together (`ShardsAudit`); within
+        `falsezero.on_dask` workers read them.
     probabilities : array, Table or estimator, optional
         Use these instead of the average: probabilities of a one for every cell, or a model with
         `fit` and `reconstruct`, which is then tried on hidden finds like the average would be.
@@ -97,6 +103,12 @@ def audit(
         raise DataError(
             "next_look= states variables of repeated looks, but these cells were looked at once."
         )
+    if isinstance(table, Shards):
+        table = TableInFiles(table)
+        if is_large(table.shape):
+            _refuse_probabilities(probabilities)
+            return audit_shards(table, loss, detection, certain, random_state, verbose)
+        table = table.select()
     table = checked_table(table)
     rates = stated_detection(table, loss, detection)
     sure = checked_cells(certain, table)
@@ -116,3 +128,11 @@ def audit(
     )
     trial = run_trial(model, table.shape)
     return Audit(table, expected, model, trial, rates, sure)
+
+
+def _refuse_probabilities(probabilities: Any) -> None:
+    if probabilities is not None:
+        raise DataError(
+            "An audit of files averages models that know single cells; probabilities= needs the "
+            "table in memory."
+        )

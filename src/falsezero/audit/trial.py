@@ -20,7 +20,7 @@ _Z = 2.5
 _FEWEST_HIDDEN = 10
 """Finds that must have been hidden, over all trials, for a trial to say anything."""
 _MANY_ROWS = 100_000
-"""Rows above which only those that a trial looked at are drawn again."""
+"""Rows above which only those that a trial looked at are numbered and drawn again."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -119,13 +119,15 @@ def _percent(share: float) -> str:
 
 def run_trial(model: StackedAverage, shape: tuple[int, int]) -> Trial:
     """Judge a fitted average by its own trials, with weights learnt in other rows."""
-    draws = model.draws_
-    odds = cross_fit(draws, model.ridge, shape[0], 0)
-    common = cross_fit(draws, 1e-3, shape[0], 0, [len(model.feature_names_) - 1])
+    draws, n_rows = model.draws_, shape[0]
+    if n_rows > _MANY_ROWS:
+        draws, n_rows = _looked_at(draws)
+    odds = cross_fit(draws, model.ridge, n_rows, 0)
+    common = cross_fit(draws, 1e-3, n_rows, 0, [len(model.feature_names_) - 1])
     rows = []
     for scheme in dict.fromkeys(draw.scheme for draw in draws):
         at = [i for i, draw in enumerate(draws) if draw.scheme == scheme]
-        rows += _judge(model, [draws[i] for i in at], [odds[i] for i in at], scheme, shape[0])
+        rows += _judge(model, [draws[i] for i in at], [odds[i] for i in at], scheme, n_rows)
     even = [i for i, draw in enumerate(draws) if draw.scheme == "cells"]
     counts = _counts([draws[i] for i in even], [odds[i] for i in even], shape)
     return Trial(
@@ -201,8 +203,6 @@ def _judge(
     scores = {AVERAGE: odds}
     for m, name in enumerate(model.feature_names_):
         scores[name] = [draw.features[:, m] for draw in draws]
-    if n_rows > _MANY_ROWS:
-        draws, n_rows = _looked_at(draws)
     rng = np.random.default_rng(0)
     again = rng.multinomial(n_rows, np.full(n_rows, 1 / n_rows), _BOOTSTRAPS).astype(float)
     judged = {

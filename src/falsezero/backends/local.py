@@ -82,15 +82,28 @@ number of its own, not of the workers, so that the sums are the same wherever sh
 
 
 def map_shards(
-    run: Run, function: Callable[..., Any], blocks: Sequence[Any], *columns: Sequence[Any]
+    run: Run,
+    function: Callable[..., Any],
+    blocks: Sequence[Any],
+    *columns: Sequence[Any],
+    join: Join | None = None,
 ) -> list[Any]:
-    """Apply a function to each block, handed out in shards: blocks in files are read there."""
+    """Apply a function to each block, handed out in shards: blocks in files are read there.
+
+    With `join`, the one result of all, joined where it was worked out as far as possible.
+    """
     shards = [in_runs(column, SHARDS) for column in (blocks, *columns)]
-    return [result for part in run(partial(_each, function), *shards) for result in part]
+    if join is None:
+        return [result for part in run(partial(_each, function), *shards) for result in part]
+    return [joined(run(partial(_each_joined, function, join), *shards, join=join), join)]
 
 
 def _each(function: Callable[..., Any], *columns: Sequence[Any]) -> list[Any]:
     return [function(*arguments) for arguments in zip(*columns, strict=True)]
+
+
+def _each_joined(function: Callable[..., Any], join: Join, *columns: Sequence[Any]) -> Any:
+    return joined((function(*arguments) for arguments in zip(*columns, strict=True)), join)
 
 
 class _OneBlasThread:

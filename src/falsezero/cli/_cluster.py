@@ -7,7 +7,13 @@ from contextlib import contextmanager
 
 import click
 
-__all__ = ["on_cluster"]
+__all__ = ["cluster_option", "on_cluster"]
+
+cluster_option = click.option(
+    "--cluster",
+    metavar="ADDRESS",
+    help="Work on the Dask cluster whose scheduler is here, as in tcp://host:8786.",
+)
 
 
 @contextmanager

@@ -162,15 +162,21 @@ def is_pattern(path: str) -> bool:
     return any(sign in path for sign in "*?[") and not Path(path).exists()
 
 
-def shards_of(pattern: str, layout: dict[str, Any]) -> Any:
-    """The files that a pattern stands for, as one table that is never in memory as a whole."""
+def shards_of(pattern: str, layout: dict[str, Any], needs_one: tuple[str, ...] = ()) -> Any:
+    """The files that a pattern stands for, as one table that is never in memory as a whole.
+
+    `needs_one` are further options in `layout` that are for tables in one file only.
+    """
     from glob import glob
 
     import falsezero as fz
 
-    unknown = [name for name in ("value", "surveyed", "index", "transpose") if layout[name]]
-    if unknown:
-        raise click.UsageError(f"--{unknown[0]} needs one file, not a pattern of files.")
+    refused = ("value", "surveyed", "binarize", "index", "drop", "marks", "transpose", *needs_one)
+    for name in refused:
+        given = layout[name]
+        if given is not None and given is not False and given not in ((), {}):
+            option = name.replace("_", "-").replace("marks", "mark")
+            raise click.UsageError(f"--{option} needs one file, not a pattern of files.")
     files = sorted(glob(pattern))
     if not files:
         raise click.ClickException(f"There is no file like {pattern}.")

@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from falsezero.cli._cluster import cluster_option, on_cluster
 from falsezero.cli._common import (
     Number,
     Whole,
@@ -25,7 +26,14 @@ from falsezero.cli._knowledge import (
     stated,
 )
 from falsezero.cli._output import Target, force_option, json_option, new_file, raw_option
-from falsezero.cli._table import read_table, read_to_learn, table_argument, table_options
+from falsezero.cli._table import (
+    is_pattern,
+    read_table,
+    read_to_learn,
+    shards_of,
+    table_argument,
+    table_options,
+)
 from falsezero.cli._words import one_sentence
 
 _PAGES = (".html", ".htm")
@@ -84,6 +92,12 @@ class _StatedVariable(click.ParamType):
     metavar="X",
     help="Of a table with more cells, audit some rows and the most frequent columns only.",
 )
+@cluster_option
+@click.option(
+    "--parquet",
+    metavar="FOLDER",
+    help="Of a pattern of files: write zeros, columns and a line for every row there.",
+)
 @seed_option
 @title_option
 @groups_option
@@ -102,6 +116,8 @@ def command(
     next_look: tuple[tuple[str, float], ...],
     false_alarms: bool,
     most_cells: float | None,
+    cluster: str | None,
+    parquet: str | None,
     seed: int,
     title: str | None,
     groups: str | None,
@@ -119,6 +135,12 @@ def command(
     falsezero audit finds.csv --row site --column genus -n 20
     falsezero audit visits.csv --row site --column species --look visit --surveyed effort.csv
     falsezero audit sites.csv --revisits again.csv --plan 20 -o plan.csv
+
+    A quoted pattern such as 'finds/*.npz' names files with some rows each (.parquet, .npz or .npy).
+    Above 10^8 cells they are never in memory together; with --cluster its workers read them.
+
+    \b
+    falsezero audit 'finds/*.npz' --cluster tcp://scheduler:8786 --parquet audited/ -o audit.html
     """
     import falsezero as fz
     from falsezero.data.groups import row_groups
@@ -131,33 +153,59 @@ def command(
     page = new_file(str(output), force) if is_page else None
     visits = {"look": look, "observer": observer, "variables": variables}
     visits["row_variables"] = row_variables
-    if not any(visits.values()):
+    is_filed = is_pattern(table)
+    if is_filed:
+        cells = _files(
+            table, layout, parquet, {**visits, "groups": groups, "most_cells": most_cells}
+        )
+    elif not any(visits.values()):
         cells = read_to_learn(table, layout)
     else:
         cells = read_table(table, {**layout, **visits})
         say(repr(cells).split("\n")[0])
+    if parquet is not None and not is_filed:
+        raise click.UsageError("--parquet needs a pattern of files, as in 'finds/*.npz'.")
     cells = _audited_part(cells, most_cells, seed)
     group_of = None if groups is None else row_groups(groups, cells.rows)
-    found = fz.audit(
-        cells,
-        **stated(known),
-        false_alarms=false_alarms,
-        next_look=dict(next_look) or None,
-        random_state=seed,
-        verbose=int(is_watched()),
-    )
-    found = calibrated(found, known["revisits"], layout)
-    with working("looking at every zero"):
-        summary = found.summary
-    say(one_sentence(summary))
-    if page is not None:
-        with working("drawing the page"):
-            found.to_html(page, title=title, groups=group_of)
-        say(f"Wrote {page}; open it in a browser.")
-    if target is not None:
-        with working("giving reasons"):
-            listed = asked_list(found, known, n)
-        target.write_findings(listed if n is None else listed.head(n))
+    with on_cluster(cluster):
+        found = fz.audit(
+            cells,
+            **stated(known),
+            false_alarms=false_alarms,
+            next_look=dict(next_look) or None,
+            random_state=seed,
+            verbose=int(is_watched()),
+        )
+        found = calibrated(found, known["revisits"], layout)
+        with working("looking at every zero"):
+            written = [] if parquet is None else found.to_parquet(parquet)
+            summary = found.summary
+        say(one_sentence(summary))
+        if written:
+            say(f"Wrote {len(written)} files to {parquet}.")
+        if page is not None:
+            with working("drawing the page"):
+                found.to_html(page, title=title, groups=group_of)
+            say(f"Wrote {page}; open it in a browser.")
+        if target is not None:
+            with working("giving reasons"):
+                listed = asked_list(found, known, n)
+            target.write_findings(listed if n is None else listed.head(n))
+
+
+def _files(
+    pattern: str, layout: dict[str, Any], parquet: str | None, one_file: dict[str, Any]
+) -> Any:
+    """The table in files that a pattern names; `one_file` are options that it cannot have."""
+    from falsezero.models.average.large import is_large
+
+    one_file["variable"] = one_file.pop("variables")
+    cells = shards_of(pattern, {**layout, **one_file}, needs_one=tuple(one_file))
+    if parquet is not None and not is_large(cells.shape):
+        raise click.UsageError(
+            "--parquet is for more than 10^8 cells; give -o a .csv file for the list of zeros."
+        )
+    return cells
 
 
 def _audited_part(cells: Any, most_cells: float | None, seed: int) -> Any:

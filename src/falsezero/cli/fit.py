@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from falsezero.cli._cluster import on_cluster
+from falsezero.cli._cluster import cluster_option, on_cluster
 from falsezero.cli._common import (
     build_model,
     components_option,
@@ -45,11 +45,7 @@ SETTINGS = ("restarts", "seed", "max_iter", "tol", "jobs", "checkpoint", "more")
     is_flag=True,
     help="Exit with 3 when the fit did not converge; it is saved all the same.",
 )
-@click.option(
-    "--cluster",
-    metavar="ADDRESS",
-    help="Fit on the workers of the Dask cluster whose scheduler is here, as in tcp://host:8786.",
-)
+@cluster_option
 @table_options
 @force_option
 @json_option

@@ -74,6 +74,13 @@ def labels_in(file: str, field: str) -> Any:
     return _whole(file, lambda: _fields(file, [field]).column(0).unique().to_pylist())
 
 
+def row_labels(rows: slice, file: str, long: LongNames | None) -> np.ndarray:
+    """Labels of the rows of a file: those of a long list, otherwise positions in the table."""
+    if long is None:
+        return np.arange(rows.start, rows.stop)
+    return np.array(labels_in(file, long.row))
+
+
 @contextmanager
 def _opened(file: str) -> Iterator[Any]:
     """A local file by its name, any other through fsspec."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from copy import copy
 from dataclasses import replace
 from functools import cached_property, partial
 from os import PathLike, fspath
@@ -16,6 +17,9 @@ from falsezero.data.shard_files import LongNames, labels_in, read_values, shape_
 
 Check = Callable[[Any], Any]
 """What makes a checked table of floats, NaN where nothing was observed, of what a file holds."""
+
+Change = Callable[[Any, int], Any]
+"""What makes another table of checked rows, given where they begin in the whole."""
 
 
 class Shards:
@@ -74,6 +78,9 @@ class Shards:
         weights: str | PathLike[str] | None = None,
     ):
         self.weights = None if weights is None else fspath(weights)
+        self.change: Change | None = None
+        self.dtype = np.dtype(float)
+        self.sums: tuple[np.ndarray, np.ndarray, int] | None = None
         self.files = [fspath(file) for file in files]
         if not self.files:
             raise ValueError("Shards needs at least one file, but files= is empty.")
@@ -95,10 +102,29 @@ class Shards:
     def __repr__(self) -> str:
         return f"Shards({len(self.files)} files, {self.shape[0]} x {self.shape[1]})"
 
-    def blocks(self, check: Check) -> Blocks:
+    def viewed(self, **settings: Any) -> Shards:
+        """The same files, read in another way.
+
+        Parameters
+        ----------
+        change : callable
+            Applied to the checked rows of a file and the position of the first of them.
+        dtype : numpy dtype
+            Precision of the rows.
+        sums : tuple
+            Column sums, observed cells by column and number of ones, where they are known already.
+        weights : path or None
+        """
+        view = copy(self)
+        view.__dict__.update(settings)
+        return view
+
+    def blocks(self, check: Check) -> FileBlocks:
         """The rows as models see them, read when they are looked at and checked each time."""
-        read = partial(_read, check=check, long=self.long)
-        blocks = FileBlocks(self.files, self.starts, self.shape[1], read)
+        read = partial(_read, check=check, long=self.long, change=self.change, dtype=self.dtype)
+        blocks = FileBlocks(self.files, self.starts, self.shape[1], read, self.dtype)
+        if self.sums is not None:
+            blocks._sums = self.sums
         blocks.row_files = None if self.weights is None else RowFiles(self.weights)
         return blocks
 
@@ -109,10 +135,14 @@ class FileBlocks(Blocks):
     in_files = True
 
     def __init__(
-        self, files: list[str], starts: list[int], n_columns: int, read: Callable[[str, int], Block]
+        self,
+        files: list[str],
+        starts: list[int],
+        n_columns: int,
+        read: Callable[[str, int], Block],
+        dtype: np.dtype,
     ):
-        self.files, self.starts, self.read = files, starts, read
-        self.dtype = np.dtype(float)
+        self.files, self.starts, self.read, self.dtype = files, starts, read, dtype
         self.shape = (starts[-1] - starts[0], n_columns)
         self._runs: dict[tuple[int, int], FileBlocks] = {}
 
@@ -132,9 +162,16 @@ class FileBlocks(Blocks):
         first, stop, _ = index.indices(len(self))
         if (first, stop) not in self._runs:
             starts = self.starts[first : stop + 1]
-            run = FileBlocks(self.files[first:stop], starts, self.shape[1], self.read)
+            run = FileBlocks(self.files[first:stop], starts, self.shape[1], self.read, self.dtype)
             self._runs[first, stop] = run
         return self._runs[first, stop]
+
+    def some(self, which: Sequence[int]) -> FileBlocks:
+        """The blocks of some files, each with the position that it has in the whole table."""
+        files, starts = [self.files[i] for i in which], [self.starts[i] for i in which]
+        part = FileBlocks(files, starts, self.shape[1], self.read, self.dtype)
+        part.shape = (sum(self.starts[i + 1] - self.starts[i] for i in which), self.shape[1])
+        return part
 
     def __iter__(self) -> Iterator[Block]:
         return (self.read(f, s) for f, s in zip(self.files, self.starts, strict=False))
@@ -176,9 +213,18 @@ def _read_all(
     return [read(file, start) for file, start in zip(files, starts, strict=False)]
 
 
-def _read(file: str, start: int, check: Check, long: LongNames | None) -> Block:
-    values = read_values(file, long)
-    (block,) = Blocks.cut(check(values), block_rows=values.shape[0])
+def _read(
+    file: str,
+    start: int,
+    check: Check,
+    long: LongNames | None,
+    change: Change | None,
+    dtype: np.dtype,
+) -> Block:
+    values = check(read_values(file, long))
+    if change is not None:
+        values = change(values, start)
+    (block,) = Blocks.cut(values.astype(dtype, copy=False), block_rows=values.shape[0])
     return replace(block, start=start)
 
 

@@ -113,6 +113,12 @@ class Table:
         return int(np.isnan(self.values.data).sum())
 
     @property
+    def column_ones(self) -> NDArray[np.intp]:
+        """Number of ones in each column."""
+        is_one = self.values.data == 1
+        return np.bincount(self.values.indices[is_one], minlength=self.shape[1])
+
+    @property
     def density(self) -> float:
         """Share of ones (for counts: of nonzero cells) among the observed cells."""
         n_observed = self.shape[0] * self.shape[1] - self.n_missing

@@ -80,6 +80,7 @@ class AuditedTableDisplay(Display):
     @classmethod
     def from_audit(cls, audit: Audit, *, groups: Any = None, ax: Any = None) -> AuditedTableDisplay:
         """Draw an audit; `groups`, one value per row or by row label, keeps groups together."""
+        whole_shape, audit = audit.table.shape, audit.with_rows(_MOST_ROWS)
         table = audit.table
         rows, columns = _chosen(table)
         known = []
@@ -99,7 +100,7 @@ class AuditedTableDisplay(Display):
             ones > 0,
             table.rows[rows],
             table.columns[columns],
-            (len(rows), len(columns)) != table.shape,
+            (len(rows), len(columns)) != whole_shape,
             known,
         )
         return display.plot(ax)
@@ -146,8 +147,7 @@ def _chosen(table: Any) -> tuple[np.ndarray, np.ndarray]:
     if len(rows) > _MOST_ROWS:
         rows = rows[np.linspace(0, len(rows) - 1, _MOST_ROWS).astype(int)]
     if len(columns) > _MOST_COLUMNS:
-        total = np.asarray((table.values == 1).sum(axis=0)).ravel()
-        frequent = np.argsort(-total, kind="stable")[:_MOST_COLUMNS]
+        frequent = np.argsort(-table.column_ones, kind="stable")[:_MOST_COLUMNS]
         columns = columns[np.isin(columns, frequent)]
     return rows, columns
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from falsezero.audit import Audit
+from falsezero.audit.cells import most_surprising
 from falsezero.audit.looks import LooksAudit
 from falsezero.data.groups import RowGroups, row_groups
 from falsezero.data.output import check_target, write_text
@@ -198,12 +199,12 @@ def _trial(audit: Audit) -> str:
 def _sides(audit: Audit) -> str:
     """Rows and columns in which surprising zeros gather."""
     halves = []
+    columns = audit.columns.take(most_surprising(audit.columns)[:_A_SIDE])
     for title, table, label in (
-        ("Rows with the most surprising zeros", audit.rows, "row"),
-        ("Columns with the most surprising zeros", audit.columns, "column"),
+        ("Rows with the most surprising zeros", audit.top_rows(_A_SIDE), "row"),
+        ("Columns with the most surprising zeros", columns, "column"),
     ):
-        order = np.lexsort((-table["expected"], -table["surprising"]))[:_A_SIDE]
-        halves.append(f"<div><h3>{title}</h3>{_side(table.take(order), label)}</div>")
+        halves.append(f"<div><h3>{title}</h3>{_side(table, label)}</div>")
     return (
         f'<h2 id="sides">Rows and columns</h2><p>{_side_legend(audit.columns)}</p>'
         f'<div class="columns">{"".join(halves)}</div>'

@@ -12,12 +12,21 @@ from scipy import sparse
 from scipy.special import expit
 from sklearn.utils.validation import check_is_fitted
 
-from falsezero.base._sklearn import Estimator, Interval, fit_context
+from falsezero.base._sklearn import (
+    Estimator,
+    Interval,
+    check_feature_names,
+    check_n_features,
+    fit_context,
+)
 from falsezero.base.estimator import spawn_seeds
 from falsezero.data.blocks import Block, Blocks
+from falsezero.data.errors import DataError
+from falsezero.data.shards import Shards
 from falsezero.data.table import Table
 from falsezero.data.validate import check_room, check_table
 from falsezero.inference.progress import stages
+from falsezero.models.average.in_files import TableInFiles
 from falsezero.models.average.large import CellOdds, draw_large, is_large, large_members
 from falsezero.models.average.members import (
     Member,
@@ -157,9 +166,10 @@ class StackedAverage(Estimator):
     def fit(self, X: Any, y: Any = None) -> Any:
         """Hide finds, learn the weights, and fit the members to the whole table.
 
-        The table is given as for `AspectBernoulli.fit`; `y` is ignored.
+        The table is given as for `AspectBernoulli.fit`, or as `Shards` where it is too large to
+        visit every cell; `y` is ignored.
         """
-        values = self._checked(X, reset=True)
+        values = self._filed(X) if isinstance(X, Shards | TableInFiles) else self._checked(X, True)
         members = self._members(values)
         seeds = spawn_seeds(self.random_state, self._trials(values) + 2)
         with stages(type(self).__name__, self.verbose, len(seeds) * len(members)) as tell:
@@ -214,13 +224,26 @@ class StackedAverage(Estimator):
             yield clipped_logit(kept * expected_rows(member, values, rows, known))
         yield clipped_logit(kept * self.rates_)
 
+    def _filed(self, X: Shards | TableInFiles) -> TableInFiles:
+        table = X if isinstance(X, TableInFiles) else TableInFiles(X)
+        if self.members is not None or self.binarize is not None:
+            raise DataError("An average of files takes neither members= nor binarize=.")
+        if not is_large(table.shape):
+            raise DataError(
+                f"A table of {table.shape[0]:,} rows and {table.shape[1]:,} columns is small "
+                "enough for memory, where more models can be averaged; hand it over as one table."
+            )
+        check_feature_names(self, table.shards, reset=True)
+        check_n_features(self, table.shards, reset=True)
+        return table
+
     def _checked(self, X: Any, reset: bool) -> sparse.csr_array:
         values = check_table(self, X, kind="binary", binarize=self.binarize, reset=reset)
         if is_large(values.shape):
             values = values.astype(np.float32, copy=False)
         return values if sparse.issparse(values) else sparse.csr_array(values)
 
-    def _members(self, values: sparse.csr_array) -> list[Member]:
+    def _members(self, values: sparse.csr_array | TableInFiles) -> list[Member]:
         if self.members is None:
             large = is_large(values.shape)
             return large_members(values) if large else default_members(values.shape)
@@ -229,10 +252,10 @@ class StackedAverage(Estimator):
             for name, given in self.members
         ]
 
-    def _trials(self, values: sparse.csr_array) -> int:
+    def _trials(self, values: sparse.csr_array | TableInFiles) -> int:
         if self.n_trials is not None:
             return self.n_trials
-        n_ones = max(1, int((values.data == 1).sum()))
+        n_ones = max(1, _n_ones(values))
         enough = ceil(_ENOUGH_HIDDEN / (self.share * n_ones))
         affordable = max(_FEW_TRIALS, _VISITED_CELLS // (values.shape[0] * values.shape[1]))
         return int(min(enough, affordable, max(1, round(1 / self.share))))
@@ -303,6 +326,10 @@ class StackedAverage(Estimator):
         tags.input_tags.sparse = True
         tags.input_tags.allow_nan = True
         return tags
+
+
+def _n_ones(values: sparse.csr_array | TableInFiles) -> int:
+    return values.n_ones if isinstance(values, TableInFiles) else int((values.data == 1).sum())
 
 
 def _sample_zeros(

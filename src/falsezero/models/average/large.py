@@ -15,6 +15,7 @@ from scipy import sparse
 from scipy.special import expit
 
 from falsezero.kernels.best_cells import products_at, zeros_above
+from falsezero.models.average.in_files import TableInFiles
 from falsezero.models.average.members import Member, fit_members
 from falsezero.models.average.stacking import (
     FLOOR,
@@ -55,14 +56,18 @@ def is_large(shape: tuple[int, int]) -> bool:
     return shape[0] * shape[1] > LARGE
 
 
-def large_members(values: sparse.csr_array) -> list[Member]:
+def large_members(values: sparse.csr_array | TableInFiles) -> list[Member]:
     """The members for a large table."""
     members = [
         Member(f"AspectBernoulli, {name} components", [_aspects(k) for k in sizes])
         for name, sizes in (("few", _FEW), ("many", _MANY))
     ]
-    totals = np.unique(values.sum(axis=1))
-    if not np.isnan(totals).any() and len(totals) * values.shape[1] <= _MARGIN_CELLS:
+    if isinstance(values, TableInFiles):
+        totals, has_gaps = values.totals, values.n_missing > 0
+    else:
+        totals = np.unique(values.sum(axis=1))
+        has_gaps = bool(np.isnan(totals).any())
+    if not has_gaps and len(totals) * values.shape[1] <= _MARGIN_CELLS:
         members.append(Member("Margins", [Margins(max_iter=30, tol=1e-4)]))
     return members
 
@@ -281,7 +286,12 @@ def stored_cells(values: sparse.csr_array, rows: np.ndarray, columns: np.ndarray
 
 
 def draw_large(
-    values: sparse.csr_array, members: list[Member], scheme: str, share: float, seed: Any, tell: Any
+    values: sparse.csr_array | TableInFiles,
+    members: list[Member],
+    scheme: str,
+    share: float,
+    seed: Any,
+    tell: Any,
 ) -> StackingTrial:
     """Hide ones in some rows, fit the members to these rows, and ask them about zeros."""
     rng = np.random.default_rng(seed)

@@ -11,6 +11,7 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from falsezero.base.factor_model import FactorModel
+from falsezero.models.average.in_files import TableInFiles
 from falsezero.models.baselines.beals import Beals
 from falsezero.models.baselines.bernoulli_mixture import BernoulliMixture
 from falsezero.models.baselines.column_neighbours import ColumnNeighbours
@@ -123,8 +124,12 @@ def fit_members(
         with warnings.catch_warnings():
             # A member may stop early: rough fits average as well as settled ones.
             warnings.simplefilter("ignore", ConvergenceWarning)
-            fitted.append(Member(member.name, [estimator.fit(values) for estimator in own]))
+            fitted.append(Member(member.name, [_fitted(estimator, values) for estimator in own]))
     return fitted
+
+
+def _fitted(estimator: Any, values: Any) -> Any:
+    return values.fitted(estimator) if isinstance(values, TableInFiles) else estimator.fit(values)
 
 
 def _seeded(estimator: Any, seed: np.random.SeedSequence) -> Any:

@@ -15,6 +15,7 @@ from scipy import sparse
 from scipy.special import logit
 
 from falsezero.inference.logistic import fit_logistic_bounded
+from falsezero.models.average.in_files import TableInFiles
 
 __all__ = [
     "Stack",
@@ -119,8 +120,11 @@ def clipped_logit(p: np.ndarray) -> np.ndarray:
 
 def smoothed_column_rates(values: Any) -> np.ndarray:
     """Share of ones among the observed cells of each column, drawn a little to one half."""
-    ones = np.bincount(values.indices, values.data == 1, values.shape[1])
-    missing = np.bincount(values.indices, np.isnan(values.data), values.shape[1])
+    if isinstance(values, TableInFiles):
+        ones, missing = values.column_ones, values.column_missing
+    else:
+        ones = np.bincount(values.indices, values.data == 1, values.shape[1])
+        missing = np.bincount(values.indices, np.isnan(values.data), values.shape[1])
     rates: np.ndarray = (ones + 0.5) / (values.shape[0] - missing + 1)
     return rates
 

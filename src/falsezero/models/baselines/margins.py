@@ -91,8 +91,46 @@ class Margins(CellScorer):
 
     def _learn(self, blocks: Blocks) -> None:
         ones, observed = blocks.column_counts
-        centre = np.log((ones.sum() + 0.5) / (observed.sum() - ones.sum() + 0.5))
         totals, seen, members, back = _grouped(blocks)
+        self.row_effects_ = self._solve(ones, observed.sum(), totals, seen, members)[back]
+
+    def fit_margins(self, ones: np.ndarray, totals: np.ndarray, members: np.ndarray) -> Any:
+        """Learn from the margins of a complete table: all that this model needs of it.
+
+        Parameters
+        ----------
+        ones : array of shape (n_columns,)
+            Number of ones in each column.
+        totals, members : arrays
+            Different numbers of ones in a row, in ascending order, and how many rows have each.
+
+        Returns
+        -------
+        self
+            With ``total_effects_``, the effect of a row with each total, in place of
+            ``row_effects_``.
+        """
+        self.n_features_in_ = len(ones)
+        members = np.asarray(members, dtype=float)
+        self.totals_ = totals
+        n_cells = members.sum() * len(ones)
+        self.total_effects_ = self._solve(ones, n_cells, totals, None, members)
+        return self
+
+    def row_effects_of(self, totals: np.ndarray) -> np.ndarray:
+        """Effects of rows with these totals, after `fit_margins`."""
+        return np.asarray(self.total_effects_[np.searchsorted(self.totals_, totals)])
+
+    def _solve(
+        self,
+        ones: np.ndarray,
+        n_observed: float,
+        totals: np.ndarray,
+        seen: np.ndarray | None,
+        members: np.ndarray,
+    ) -> np.ndarray:
+        """Solve for both effects in turn; returns those of the rows with each total."""
+        centre = np.log((ones.sum() + 0.5) / (n_observed - ones.sum() + 0.5))
         a, b = np.zeros(len(totals)), np.full(len(ones), centre)
         self.history_ = []
         for _ in range(self.max_iter):
@@ -105,9 +143,9 @@ class Margins(CellScorer):
             if np.abs(b - before).max() <= self.tol:
                 break
         self.column_effects_ = b
-        self.row_effects_ = solve_effects(totals, b, seen, self.ridge, 0.0, a)[back]
         self.n_iter_ = len(self.history_)
         self.objective_ = self.history_[-1]["objective"]
+        return solve_effects(totals, b, seen, self.ridge, 0.0, a)
 
     def _scoring(self) -> Scoring:
         b = self.column_effects_
