@@ -11,7 +11,7 @@ import pytest
 
 import falsezero as fz
 from falsezero.data.errors import FileReadError
-from falsezero.report.page import _some_rows
+from falsezero.report.page import _choice, _some_rows
 from falsezero.report.study import study
 from falsezero.report.words import distrust
 
@@ -170,6 +170,22 @@ def test_an_ugly_table_makes_a_quiet_page(tmp_path, recwarn) -> None:
     assert "<title>Which zeros are real? &lt;i&gt;&amp;</title>" in page
     assert "lower is better" in page
     assert "error bars" not in page
+
+
+@pytest.mark.parametrize(
+    ("criterion", "better", "how"),
+    [
+        ("evidence", "higher", "Models were ranked by log evidence."),
+        ("aic", "lower", "The fit was weighed against the number of parameters it needs."),
+    ],
+)
+def test_a_choice_reports_which_values_of_its_criterion_are_better(criterion, better, how) -> None:
+    table = fz.datasets.make_aspect_bernoulli(20, 6, 2, random_state=0).table
+    model = fz.BinaryICA(random_state=0) if criterion == "evidence" else fz.AspectBernoulli(prior=0)
+    selection = fz.select(model, table, [1, 2], criterion, random_state=0)
+    text = _choice(SimpleNamespace(selection=selection))
+    assert f"({better} is better)" in text
+    assert how in text
 
 
 def test_a_report_on_more_components_than_columns_is_refused(finds, tmp_path) -> None:

@@ -7,8 +7,10 @@ from typing import Any
 import numpy as np
 
 from falsezero.analysis.noise import Denoised
+from falsezero.base.factor_model import FactorModel
 from falsezero.data.errors import DataError
 from falsezero.data.table import Table
+from falsezero.data.validate import column_names
 
 __all__ = ["to_anndata"]
 
@@ -46,7 +48,7 @@ def to_anndata(result: Any, adata: Any, *, key: str = "falsezero") -> Any:
         _put_audit(result, adata, key)
     elif isinstance(result, Denoised):
         adata.layers[key] = _aligned(result.probability, adata)
-    elif hasattr(result, "components_"):
+    elif isinstance(result, FactorModel):
         _put_model(result, adata, key)
     else:
         raise TypeError(
@@ -75,9 +77,9 @@ def _put_model(model: Any, adata: Any, key: str) -> None:
             f"The model was fitted to {0 if weights is None else len(weights)} rows, but the "
             f"AnnData object has {adata.n_obs}; pass the object it was fitted to."
         )
-    names = getattr(model, "feature_names_in_", np.arange(model.n_features_in_))
+    at = _positions(column_names(model), adata.var_names)
     adata.obsm[f"X_{key}"] = np.asarray(weights)
-    adata.varm[key] = _taken(np.asarray(model.components_.T), _positions(names, adata.var_names))
+    adata.varm[key] = _taken(np.asarray(model.components_.T), at)
 
 
 def _aligned(table: Table, adata: Any) -> np.ndarray:

@@ -18,7 +18,7 @@ from falsezero.data.errors import import_for
 from falsezero.data.numbers import checked_count
 from falsezero.data.table import Table
 from falsezero.data.tidy import Tidy
-from falsezero.data.validate import check_table, labels_of
+from falsezero.data.validate import check_table, column_names, labels_of
 
 __all__ = ["best_rows", "distinctive_words", "linked_rows", "page_rank", "top_words"]
 
@@ -36,8 +36,7 @@ def _columns(model: Any, feature_names: Any = None) -> np.ndarray:
                 f"shape {given.shape}."
             )
         return given
-    names = getattr(model, "feature_names_in_", None)
-    return np.arange(model.components_.shape[1]) if names is None else np.asarray(names)
+    return column_names(model)
 
 
 def _shares(model: Any, table: Any) -> np.ndarray:

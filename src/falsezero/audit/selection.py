@@ -83,7 +83,8 @@ def _open_zeros(
     parts = []
     for rows, p in probabilities.blocks():
         still = audit.table.values[rows].toarray() == 0
-        for known in (audit.certain, getattr(audit.calibration, "cells", None)):
+        checked = None if audit.calibration is None else audit.calibration.cells
+        for known in (audit.certain, checked):
             if known is not None:
                 still &= ~known[rows].toarray()
         at, column = np.nonzero(still)

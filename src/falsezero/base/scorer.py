@@ -119,6 +119,8 @@ class CellScorer(Estimator):
     capabilities = Capabilities("binary", link=None, row_score=None, sparse=True)
     judges_without_itself = True
     """Whether the score of a cell ignores the cell's own value."""
+    binarize: float | None = None
+    """Threshold above which a value counts as a one; scorers that take it as a parameter set it."""
     _parameter_constraints: dict[str, list[Any]] = {}
 
     @abstractmethod
@@ -191,8 +193,8 @@ class CellScorer(Estimator):
     def _checked(self, X: Any, reset: bool) -> Any:
         if not reset:
             check_is_fitted(self)
-        binarize = getattr(self, "binarize", None)
-        return check_table(self, X, kind=self.capabilities.table, binarize=binarize, reset=reset)
+        kind = self.capabilities.table
+        return check_table(self, X, kind=kind, binarize=self.binarize, reset=reset)
 
     def _cut(self, values: Any) -> Blocks:
         return Blocks.cut(values, max(1, _BLOCK_CELLS // self._width(values)))

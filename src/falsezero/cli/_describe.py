@@ -97,7 +97,9 @@ def _strongest(model: Any, strength: Any, top: int) -> list[dict[str, Any]]:
     """The columns that a component makes most, with how strongly."""
     import numpy as np
 
-    names = vars(model).get("feature_names_in_", range(model.n_features_in_))
+    from falsezero.data.validate import column_names
+
+    names = column_names(model)
     order = np.argsort(-np.abs(strength), kind="stable")[:top]
     return [{"column": str(names[t]), "strength": float(strength[t])} for t in order]
 

@@ -120,6 +120,11 @@ def check_room(model: Any, X: Any) -> None:
         check_dense(X.shape, f"{name}.reconstruct", "ask for some rows at a time")
 
 
+def column_names(model: Any) -> np.ndarray:
+    """Names of the columns that a model was fitted on; their numbers where they had no names."""
+    return np.asarray(getattr(model, "feature_names_in_", np.arange(model.n_features_in_)))
+
+
 def labels_of(estimator: Any, X: Any) -> tuple[np.ndarray, np.ndarray]:
     """Row and column labels of a table, from itself or from what the estimator was fitted on."""
     X = unwrapped(X)

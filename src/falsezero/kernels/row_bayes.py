@@ -234,7 +234,7 @@ def _work(k, m):
 def settle_dense(codes, ones, zeros, counts, prior, floor, is_rugged, tolerance):
     """Take the counts of dense rows to their optimum, in place; return their bounds.
 
-    `codes` has 0, 1, or 2 for "not observed"; `ones` and `zeros` (k x columns) are F1 and F0.
+    `codes` has 0, 1 or `UNOBSERVED`; `ones` and `zeros` (k x columns) are F1 and F0.
     """
     n, n_columns = codes.shape
     k = ones.shape[0]
@@ -246,7 +246,7 @@ def settle_dense(codes, ones, zeros, counts, prior, floor, is_rugged, tolerance)
     for i in range(n):
         m = 0
         for t in range(n_columns):
-            m += codes[i, t] < 2
+            m += codes[i, t] != UNOBSERVED
         factors = np.empty((k, m))
         at = 0
         for t in range(n_columns):

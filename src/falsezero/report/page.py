@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
+from falsezero.analysis.criteria import criterion_named
 from falsezero.analysis.selection import numbers_of, size_warning
 from falsezero.analysis.surprising import surprising_zeros
 from falsezero.audit.audit import Audit
@@ -45,6 +46,15 @@ _SECTIONS = {
 }
 
 
+_PENALISED = "The fit was weighed against the number of parameters it needs."
+_JUDGED_BY = {
+    "cells": "Some cells were hidden, and each model was asked to predict them.",
+    "rows": "Some rows were left out, and each model was asked how probable they are.",
+    "aic": _PENALISED,
+    "bic": _PENALISED,
+}
+
+
 def write_report(
     table: Any,
     path: Any,
@@ -70,8 +80,8 @@ def write_report(
         Number of components, or numbers to choose from; by default 1 to 8, fewer for small tables.
     model : AspectBernoulli or BinaryICA, optional
         Settings of the model; it is copied, not fitted.
-    criterion : {"cells", "rows", "aic", "bic"}
-        How `falsezero.select` chooses the number of components.
+    criterion : str, default="cells"
+        How the number of components is chosen; as for `falsezero.select`.
     n_init : int, default=5
         Number of random starts, which are compared.
     title : str, optional
@@ -214,21 +224,19 @@ def _some_rows(table: Table, most_cells: int) -> Table:
 def _choice(found: Study) -> str:
     if found.selection is None:
         return ""
-    best, name = found.selection.best, found.selection.criterion
-    held_out = {
-        "cells": "Some cells were hidden, and each model was asked to predict them.",
-        "rows": "Some rows were left out, and each model was asked how probable they are.",
-    }.get(name, "The fit was weighed against the number of parameters it needs.")
-    better, near = "lower is better", "Numbers that did nearly as well are worth a look:"
-    if name in ("cells", "rows"):
-        better, near = "higher is better", "Where error bars overlap, other numbers are as good:"
+    best, criterion = found.selection.best, criterion_named(found.selection.criterion)
+    near = "Numbers that did nearly as well are worth a look:"
+    if criterion.hides_parts:
+        near = "Where error bars overlap, other numbers are as good:"
+    how = _JUDGED_BY.get(criterion.name, f"Models were ranked by {criterion.label}.")
     text = (
-        f"{held_out} {count(best, 'component')} did best. Too many components follow chance, too "
+        f"{how} {count(best, 'component')} did best. Too many components follow chance, too "
         f"few blur real differences. {near} choose one of them with `-k`."
     )
     picture = figure(
         ModelChoiceDisplay.from_selection(found.selection),
-        f"How well each number of components did ({better}); the chosen one, {best}, is circled.",
+        f"How well each number of components did ({criterion.direction} is better); the chosen "
+        f"one, {best}, is circled.",
     )
     return f"<h3>How many components</h3><p>{inline(text)}</p>{picture}"
 

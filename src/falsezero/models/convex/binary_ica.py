@@ -202,7 +202,7 @@ class BinaryICA(ConvexModel):
         with workers(self.n_jobs, len(blocks)) as run:
             if self.prune:
                 fit = prune(steps, blocks, fit, run, **options)
-            if fit.converged and getattr(steps, "is_rugged", False):
+            if fit.converged and steps.is_rugged:
                 fit = restart_rows(steps, blocks, fit, self._fresh_rows(blocks), run, **options)
             return fit
 

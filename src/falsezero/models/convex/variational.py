@@ -81,6 +81,11 @@ class VariationalEM(CountedBySteps):
         self.dtype = blocks.dtype
         self.floor = floor_of(blocks.dtype)
 
+    @property
+    def is_rugged(self) -> bool:
+        """Whether a row may have several optima given the sources; its likelihood is concave."""
+        return False
+
     def init(self, blocks: Blocks, rng: np.random.Generator) -> tuple[Sources, list[Any]]:
         """Weights uniform on the simplex, sources uniform around the column means."""
         n_rows, n_columns = blocks.shape
@@ -224,7 +229,7 @@ class VariationalBayes(VariationalEM):
 
     @property
     def is_rugged(self) -> bool:
-        """Whether a row may have several optima: a Dirichlet below 1 favours the corners."""
+        """As a Dirichlet below 1 favours the corners, a row then may have several optima."""
         return self.gamma0 < 1
 
     def settle(self, block: Block, local: Any, state: Sources) -> Any:

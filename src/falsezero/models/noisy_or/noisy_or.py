@@ -19,6 +19,7 @@ from falsezero.base.estimator import Interval, OptimisedModel, StrOptions, spawn
 from falsezero.data.blocks import Blocks
 from falsezero.data.numbers import checked_count
 from falsezero.data.tidy import Tidy
+from falsezero.data.validate import column_names
 from falsezero.inference.contract import Fit, Point
 from falsezero.models.noisy_or.likelihood import (
     ENUMERABLE,
@@ -304,7 +305,7 @@ class NoisyOr(OptimisedModel):
         """The strongest members of each active source with its prior: one row per member."""
         check_is_fitted(self)
         n = checked_count(n, "n")
-        names = getattr(self, "feature_names_in_", np.arange(self.n_features_in_))
+        names = column_names(self)
         rows = [
             {"source": k, "prior": self.priors_[k], "column": names[j], "loading": loading[j]}
             for k, loading in enumerate(self.components_)
