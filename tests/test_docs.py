@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import doctest
+import pydoc
 import re
 import runpy
 import shutil
@@ -112,6 +113,18 @@ def test_every_public_name_is_in_the_reference() -> None:
         assert re.search(rf"^(\.\. auto\w+::| )\s+{name}$", described, re.MULTILINE), (
             f"{name} has no entry on a page of docs/api"
         )
+
+
+@pytest.mark.parametrize("page", sorted((DOCS / "api").glob("*.md")), ids=lambda page: page.name)
+def test_everything_that_the_reference_describes_exists(page: Path) -> None:
+    module = "falsezero"
+    directive = r"^\.\. (currentmodule|auto(?:module|class|function|exception)):: (\S+)$"
+    for kind, name in re.findall(directive, page.read_text(encoding="utf-8"), re.MULTILINE):
+        if kind == "currentmodule":
+            module = name
+            continue
+        full = name if name.startswith("falsezero.") else f"{module}.{name}"
+        assert pydoc.locate(full) is not None, f"{page.name} describes {full}, which does not exist"
 
 
 def test_public_modules_are_described_whole() -> None:
