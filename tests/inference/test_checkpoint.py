@@ -228,7 +228,7 @@ def test_a_full_disk_does_not_end_a_fit(table, tmp_path, monkeypatch):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     monkeypatch.setattr(module, "write_atomically", full)
-    with pytest.warns(UserWarning, match="No space left on device.*goes on without it"):
+    with pytest.warns(UserWarning, match="No space left on device.*continues without it"):
         fitted = model(checkpoint=tmp_path / "fit.ckpt").fit(table)
     np.testing.assert_array_equal(fitted.components_, whole.components_)
 

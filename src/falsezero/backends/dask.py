@@ -1,8 +1,9 @@
 """Map a function over row blocks on the workers of a Dask cluster.
 
-Everything that a task needs is either sent with it or the result of another task that only unpacks
-what was sent: no worker owns anything. So Dask itself carries out again what a lost worker had, on
-another, and the answer is the same to the last bit. (Scattered data and actors would be lost.)
+Everything that a task needs is sent with it, or is the result of another task that only unpacks
+what was sent, so no worker holds the only copy of anything. If a worker is lost, Dask repeats its
+tasks on another one and the answer is the same to the last bit. (Scattered data and actors would be
+lost.)
 """
 
 from __future__ import annotations
@@ -24,32 +25,31 @@ from falsezero.data.errors import import_for
 __all__ = ["connected", "on_dask"]
 
 _ANY_SIZE = {"distributed.admin.large-graph-warning-threshold": "1 PiB"}
-"""Blocks travel in tasks on purpose; Dask would advise to scatter them, which a worker's death
-undoes."""
+"""Blocks are sent in tasks on purpose: scattered, as Dask advises, they would die with a worker."""
 
 _TASKS_A_THREAD = 2
-"""Each task costs milliseconds of Dask's own; a few for each thread let a fast worker do more."""
+"""Dask's overhead is milliseconds per task; a few tasks per thread let a fast worker do more."""
 
 
 @contextmanager
 def on_dask(client: Any, timeout: float = 60.0) -> Iterator[None]:
     """Fit and transform on the workers of a Dask cluster, for the length of a `with`.
 
-    The answer has the same bits as in this process, whichever worker does what, and also when one
-    is killed on the way. Rows travel to the workers once per fit; in each iteration the state goes
+    The answer has the same bits as in this process, whichever worker does what, even if one is
+    killed meanwhile. Rows travel to the workers once per fit; in each iteration the state goes
     out and the statistics come back, and with them the weights of the rows. This process keeps the
-    table, the state and the seeds, so a `checkpoint=` works as ever. A table that does not fit into
-    one machine's memory can lie in files that the workers read (`falsezero.Shards`).
+    table, the state and the seeds, so `checkpoint=` works as usual. A table that does not fit into
+    one machine's memory can be in files that the workers read (`falsezero.Shards`).
 
-    It pays where a pass over the table takes much longer than the tenth of a second or so that an
-    iteration costs more; below that, and on one machine, threads (`n_jobs`) are faster. Samplers
+    It pays where a pass over the table takes much longer than the overhead of about a tenth of a
+    second per iteration; otherwise, and on one machine, threads (`n_jobs`) are faster. Samplers
     of a table in memory run in this process.
 
     Parameters
     ----------
     client : dask.distributed.Client
     timeout : float
-        Seconds to wait for a worker where the cluster has none.
+        Seconds to wait for a worker if the cluster has none.
 
     Examples
     --------
@@ -84,7 +84,7 @@ def connected(address: str, timeout: float = 30.0) -> Any:
 
 
 class _OnDask:
-    """A `map_blocks` for one fit: what it was given in its last call need not travel again."""
+    """A `map_blocks` for one fit; arguments of the last call are not sent again."""
 
     def __init__(self, client: Any, here: Run, timeout: float):
         _require_open(client)
@@ -97,7 +97,7 @@ class _OnDask:
     def __call__(
         self, function: Callable[..., Any], *columns: Sequence[Any], join: Join | None = None
     ) -> list[Any]:
-        """Apply a function to shards of rows. Other work stays here: it may change what it gets."""
+        """Apply a function to shards of rows; work that may change its input stays here."""
         import cloudpickle
         import dask
 
@@ -126,7 +126,7 @@ class _OnDask:
         return [items[i : i + size] for i in range(0, len(items), size)]
 
     def _send(self, things: list[Any]) -> list[Any]:
-        """Futures of things on the workers; those that were in the last call are there already."""
+        """Futures of objects on the workers; those of the last call are there already."""
         import cloudpickle
 
         known, self.sent = self.sent, {}
@@ -154,14 +154,14 @@ class _OnDask:
         except CancelledError:
             raise RuntimeError(
                 "The Dask scheduler went away during the fit; start another and fit again, "
-                "with checkpoint= to go on where a fit was."
+                "with checkpoint= to resume it."
             ) from None
         except KilledWorker as problem:
             raise RuntimeError(
                 f"Dask gave up a part of the fit after {problem.allowed_failures + 1} workers died "
                 "at it, most likely of too little memory; give each worker more (memory_limit=) or "
                 "fewer threads, or raise Dask's setting distributed.scheduler.allowed-failures, "
-                "then fit again, with checkpoint= to go on where a fit was."
+                "then fit again, with checkpoint= to resume it."
             ) from None
 
     def _is_done(self, tasks: list[Any]) -> bool:

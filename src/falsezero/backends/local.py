@@ -1,7 +1,7 @@
 """Map a function over row blocks in this process, on one thread or several.
 
 Results come back in block order whatever the number of threads, so a reduction over them gives
-the same bits. BLAS is held to one thread inside our own: two layers of threads fight.
+the same bits. BLAS is limited to one thread, so that its threads do not compete with ours.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ Run = Callable[..., list[Any]]
 """A `map_blocks` of some backend."""
 
 Join = Callable[[list[Any]], Any]
-"""Makes one result of those of 2, 4, 8, ... neighbours, where that saves a journey."""
+"""Combines the results of 2, 4, 8, ... neighbours into one, so that less is sent."""
 
 ELSEWHERE: ContextVar[Callable[[Run], Run] | None] = ContextVar("falsezero_elsewhere", default=None)
-"""Makes a `map_blocks` that works elsewhere out of the one that works here, where one is chosen."""
+"""Turns the `map_blocks` of this process into one that works elsewhere, if one was chosen."""
 
 
 def map_blocks(
@@ -33,7 +33,7 @@ def map_blocks(
 ) -> list[Any]:
     """Apply a function to each block in this thread.
 
-    With `join`, results are joined as they come, so that few are ever kept.
+    With `join`, results are combined as they come, so that few are kept at a time.
 
     >>> map_blocks(lambda a, b: a + b, [1, 2], [10, 20])
     [11, 22]
@@ -45,9 +45,9 @@ def map_blocks(
 
 
 def joined(results: Iterable[Any], join: Join) -> Any:
-    """One result of many, neighbours first, then neighbouring pairs, and so on.
+    """Combine many results into one: neighbours first, then neighbouring pairs, and so on.
 
-    Any cut into groups of 2, 4, 8, ... whose results are joined likewise comes to the same.
+    Combining groups of 2, 4, 8, ... first, in the same way, gives the same result.
 
     >>> joined("abcdefg", lambda pair: f"({pair[0]}{pair[1]})")
     '(((ab)(cd))((ef)g))'
@@ -77,8 +77,8 @@ def in_runs(items: Sequence[Any], count: int) -> list[Any]:
 
 
 SHARDS = 256
-"""Blocks are handed out in at most so many shards, and statistics added up within a shard first. A
-number of its own, not of the workers, so that the sums are the same wherever shards were done."""
+"""Largest number of shards in which blocks are handed out; statistics are added up within a shard
+first. It does not depend on the workers, so that the sums are the same whoever did the work."""
 
 
 def map_shards(
@@ -107,12 +107,12 @@ def _each_joined(function: Callable[..., Any], join: Join, *columns: Sequence[An
 
 
 class _OneBlasThread:
-    """Holds BLAS to one thread for as long as anybody in this process needs it.
+    """Limits BLAS to one thread for as long as any fit in this process needs it.
 
-    The setting belongs to the whole process. Were each fit to put back what it found, two fits in
-    threads of their own would leave what the first of them had set; and threadpoolctl obeys only
-    the thread that set the number first, for as long as that lives. So a thread of its own sets the
-    number when the first fit begins and puts it back when the last one ends.
+    The setting belongs to the whole process. If each fit restored the value it found, two fits in
+    different threads could leave the limit of the first in place; and threadpoolctl obeys only the
+    thread that set the number first, as long as it lives. So a dedicated thread sets the limit when
+    the first fit begins and restores it when the last one ends.
     """
 
     def __init__(self) -> None:
@@ -199,7 +199,7 @@ def _map_threads(
 ) -> list[Any]:
     """Give each thread one run of consecutive blocks, the caller's own thread the first of them.
 
-    One hand-over per thread, not per block, and none for work that the caller can do itself.
+    One hand-over per thread, not per block, and none for the caller's own share.
     """
     items = list(zip(*columns, strict=True))
     size = 1

@@ -1,4 +1,4 @@
-"""Longer strides for any EM or variational fit that never lower its objective."""
+"""Acceleration of EM and variational fits: longer strides that never lower the objective."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ _GROWTH = 4.0
 
 
 RowStrides = Callable[[list[Any], Any, float], tuple[list[Any], float]]
-"""Extrapolates the rows of all blocks: from three points of each, a state and the longest stride
-allowed to their trial points in the domain, and the longest stride taken."""
+"""Extrapolates the rows of all blocks. Takes three points of each block, a state and the longest
+stride allowed; returns trial points inside the domain and the longest stride taken."""
 
 
 def squarem(
@@ -30,9 +30,9 @@ def squarem(
 
     Two plain steps from x0 give x1 and x2, with r = x1 - x0 and v = (x2 - x1) - r. The trial point
     is x0 - 2 a r + a^2 v with a = -|r| / |v|. Its objective comes free with the plain step taken
-    from it; where that is below the objective of x1 the trial is dropped and the cycle goes on from
-    x2. The objectives reported therefore never fall. With `extrapolate_rows` rows are extrapolated
-    elsewhere, where they are.
+    from it; where that is below the objective of x1 the trial is dropped and the next cycle starts
+    from x2. The objectives reported therefore never fall. `extrapolate_rows` replaces the
+    extrapolation of rows in memory, for rows that are kept in files.
     """
     while True:
         start = point
@@ -72,8 +72,8 @@ def _extrapolate(
 ) -> tuple[Point | None, float]:
     """The trial point and its longest stride; None where there is nothing to extrapolate.
 
-    `before` holds the two earlier points and is emptied, so that their rows can be given back block
-    by block while those of the trial are made.
+    `before` holds the two earlier points. It is emptied, so that the memory of their rows can be
+    freed block by block while the trial's rows are computed.
     """
     start, first = before
     before.clear()
@@ -100,12 +100,12 @@ def _extrapolate(
     if longest == 1.0 and stride > 1.0:
         return None, 1.0
     trial = steps.project(Point(state, local), second)
-    # A state learnt elsewhere is not this table's to bring anywhere.
+    # A frozen state was learnt from another table, so it stays as it is.
     return trial._replace(state=state) if frozen else trial, longest
 
 
 def shared_squares(blocks: list[Any], axes: Mapping[str, int | None]) -> dict[str, np.ndarray]:
-    """Squares of r and v over all blocks, for fields with one stride: no cut may change it."""
+    """Sums of squares of r and v over all blocks, for fields that share one stride."""
     shared = {field: np.zeros(2) for field, axis in axes.items() if axis is None}
     for x0, x1, x2 in blocks:
         for field, squares in shared.items():
@@ -138,11 +138,11 @@ def combine(
         a = getattr(x0, field)
         r, v = _differences(x0, x1, x2, field)
         top, bottom = shared[field] if field in shared else (_squares(r, axis), _squares(v, axis))
-        # No quotient is larger than a stride may be, so that none can overflow.
+        # Limit the quotient to the longest stride, so that it cannot overflow.
         bottom = np.maximum(bottom, np.maximum(top / stride / stride, np.finfo(v.dtype).tiny))
         alpha = np.clip(np.sqrt(top / bottom), 1.0, stride).astype(a.dtype)
         longest = max(longest, float(alpha.max(initial=1.0)))
-        # a + alpha (2 r + alpha v), in the memory of v: there may be many rows.
+        # a + alpha (2 r + alpha v), computed in place because there may be many rows.
         v *= alpha
         v += r
         v += r
@@ -153,7 +153,7 @@ def combine(
 
 
 def _squares(x: np.ndarray, axis: int | None) -> np.ndarray:
-    """Sums of squares along an axis, which stays in place with length one."""
+    """Sums of squares along an axis, which is kept with length one."""
     if axis is None:
         return np.square(x).sum(keepdims=True)
     along = x.swapaxes(axis, -1)

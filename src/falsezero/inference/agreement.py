@@ -2,7 +2,7 @@
 
 A. Vehtari, A. Gelman, D. Simpson, B. Carpenter and P.-C. Bürkner, "Rank-normalization, folding, and
 localization: an improved R-hat for assessing convergence of MCMC", Bayesian Analysis 16 (2021).
-Values come as an array of chains x draws.
+Values are arrays of chains x draws.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from scipy.stats import rankdata
 
 
 def r_hat(values: np.ndarray) -> float:
-    """Rank-normalised split R-hat, the larger of that of the values and of their spread.
+    """Rank-normalised split R-hat: the maximum over the values and their spread.
 
-    NaN for a quantity that never moves or has too few draws; infinite for chains that stand still
+    NaN for a quantity that never changes or has too few draws; infinite for chains that are stuck
     at different values.
 
     >>> steady = np.random.default_rng(0).normal(size=(4, 200))
@@ -46,7 +46,7 @@ def tail_ess(values: np.ndarray) -> float:
 
 
 def _split(values: np.ndarray) -> np.ndarray:
-    """Each chain as two: a trend makes its halves disagree."""
+    """Split each chain into halves, which disagree if there is a trend."""
     half = values.shape[1] // 2
     return np.vstack([values[:, :half], values[:, values.shape[1] - half :]])
 

@@ -1,4 +1,4 @@
-"""Markov chains: the sampling counterpart of `optimise`, on the same steps and the same engine."""
+"""Markov chains: the counterpart of `optimise` for sampling, with the same steps and engine."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from falsezero.inference.monitor import Listener
 
 
 class Chain(NamedTuple):
-    """One chain: what was recorded of each kept draw, the whole history, and where it ended."""
+    """One chain: the record of each kept draw, the whole history, and the last point."""
 
     draws: list[Any]
     history: list[dict[str, Any]]
@@ -44,8 +44,8 @@ def sample(
 
     Chains run side by side on `n_jobs` threads; each draws from streams derived from its own seed,
     so the answer does not depend on the number of threads. `run` maps over the blocks of one chain;
-    steps that change their rows in place need the one that works here. The history's objective is
-    the value at the start of an iteration (the log joint, for most samplers).
+    steps that change their rows in place need one that works in this process. The history's
+    objective is the value at the start of an iteration (the log joint, for most samplers).
     """
 
     stop = Event()
@@ -81,6 +81,6 @@ def sample(
         try:
             return list(pool.map(run_chain, seeds, range(len(seeds))))
         except BaseException:
-            # An interrupt reaches one thread only; the others would first run to their end.
+            # Only one thread sees the interrupt; without this the others would finish their chains.
             stop.set()
             raise

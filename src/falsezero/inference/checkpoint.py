@@ -1,4 +1,4 @@
-"""Save a fit on its way, so that one killed at any moment goes on to the same answer."""
+"""Save a running fit, so that it can be killed at any moment and resumed to the same answer."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _NO_LONGER_NEEDED: ContextVar[list[Path] | None] = ContextVar("falsezero_finishe
 
 
 def remove_checkpoint(path: str | os.PathLike[str]) -> None:
-    """Delete the checkpoint of work that is complete, once its result is safe."""
+    """Delete the checkpoint of completed work, or later if `keeping_checkpoints` is active."""
     waiting = _NO_LONGER_NEEDED.get()
     if waiting is None:
         Path(path).unlink(missing_ok=True)
@@ -39,7 +39,7 @@ def remove_checkpoint(path: str | os.PathLike[str]) -> None:
 
 @contextmanager
 def keeping_checkpoints() -> Iterator[None]:
-    """Delete checkpoints only at the end of a `with` that succeeds, when results are on disk."""
+    """Postpone deleting checkpoints to the end of the `with` block, when results are on disk."""
     waiting: list[Path] = []
     token = _NO_LONGER_NEEDED.set(waiting)
     try:
@@ -51,13 +51,13 @@ def keeping_checkpoints() -> Iterator[None]:
 
 
 def write_checkpoint(path: Path, data: bytes) -> bool:
-    """Replace a checkpoint; where that fails, as on a full disk, warn and let the work go on."""
+    """Replace a checkpoint; if that fails, as on a full disk, warn and continue."""
     try:
         write_atomically(path, data)
     except OSError as problem:
         warnings.warn(
-            f"The checkpoint {path} could not be written ({problem.strerror or problem}); the work "
-            "goes on without it, and what was saved before stays.",
+            f"The checkpoint {path} could not be written ({problem.strerror or problem}); the fit "
+            "continues without it, and the last saved state is kept.",
             stacklevel=2,
         )
         return False
@@ -65,9 +65,9 @@ def write_checkpoint(path: Path, data: bytes) -> bool:
 
 
 def fingerprint_of(model: Any, *more: Any, forget: tuple[str, ...] = IDLE) -> str:
-    """Tells one fit from another: by the model, those settings that change its answer, and more.
+    """Identify a fit by its model, the settings that change its answer, and further objects.
 
-    Arrays count with all their values, and nothing depends on where in memory something is.
+    All values of arrays count; addresses in memory do not.
 
     >>> from sklearn.decomposition import NMF
     >>> fingerprint_of(NMF(2)) == fingerprint_of(NMF(2, verbose=1)) != fingerprint_of(NMF(3))
@@ -86,10 +86,9 @@ class Checkpoint:
     path : path
         Where to write; replaced atomically.
     fingerprint : str
-        Says which table and which settings the fit belongs to. A file with another fingerprint is
-        refused rather than continued.
+        Identifies the table and the settings of the fit; a file with another one is refused.
     every : float
-        Seconds between two writes at least.
+        Least number of seconds between two writes.
     """
 
     def __init__(self, path: str | os.PathLike[str], fingerprint: str, every: float = 10.0):
@@ -105,7 +104,7 @@ class Checkpoint:
             self._read()
 
     def restarts_done(self, template: Callable[[], Point]) -> tuple[int, Fit | None]:
-        """How many restarts are finished, and the best of them."""
+        """Number of finished restarts, and the best of them."""
         best = self._meta.get("best")
         if best is not None:
             state, local = tree.unflatten(template(), self._leaves["best"])
@@ -113,7 +112,7 @@ class Checkpoint:
         return self._meta.get("restart", 0), self._best
 
     def resume(self, restart: int, point: Point, monitor: Monitor) -> tuple[Point, float]:
-        """The point that restart had reached, or the given one, and the accelerator's stride."""
+        """The point that this restart had reached (or `point`), and the accelerator's stride."""
         current = self._meta.get("current")
         if current is None or current["restart"] != restart:
             return point, 1.0
@@ -121,7 +120,7 @@ class Checkpoint:
         return tree.unflatten(point, self._leaves["current"]), current["stride"]
 
     def saver(self, restart: int) -> Callable[[Iteration, Monitor], None]:
-        """A function that writes an iteration down when the last write is long enough ago."""
+        """A function that saves an iteration if the last save was long enough ago."""
 
         def save(iteration: Iteration, monitor: Monitor) -> None:
             if time.monotonic() - self._last < self.every:
@@ -132,7 +131,7 @@ class Checkpoint:
         return save
 
     def keep_best(self, restarts: int, best: Fit) -> None:
-        """Note that a restart is finished."""
+        """Record that a restart is finished."""
         self._best = best
         self._write(restarts, None, None)
 
@@ -154,7 +153,7 @@ class Checkpoint:
         self._last = time.monotonic()
 
     def _pin(self, points: list[Point | Fit | None]) -> None:
-        """Hold the files of rows that the checkpoint names, and let go of earlier ones."""
+        """Keep the row files that the checkpoint names, and release earlier ones."""
         local = [part for point in points if point is not None for part in point.local]
         for kept in self._pinned:
             kept.is_pinned = False
@@ -163,7 +162,7 @@ class Checkpoint:
             kept.is_pinned = True
 
     def release(self) -> None:
-        """Let go of all files: the fit is complete."""
+        """Release all row files, because the fit is complete."""
         self._pin([])
 
     def _read(self) -> None:

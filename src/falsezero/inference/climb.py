@@ -1,8 +1,8 @@
-"""Rows that settle by themselves: Newton's method on many small concave problems at once.
+"""Newton's method on many small concave problems at once: the optimal weights of each row.
 
-With the components fixed, the rows of a model are problems of their own, and in most models
-concave ones. Each row is taken to its maximum and left alone once it is there, so that what a row
-gets does not depend on the rows that happen to be in its company.
+With the components fixed, the rows of a model are independent problems, concave ones in most
+models. Each row is optimised until it has converged and is then left alone, so that its answer
+does not depend on which other rows are in the table.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Surface = Callable[[np.ndarray, np.ndarray], RowTerms]
 """The terms of some rows, given their positions and weights."""
 
 ROW_GAIN = 1e-10
-"""A row has settled when Newton's method promises it less than so many nats."""
+"""A row has converged when the next Newton step promises a gain below this, in nats."""
 
 _MOST_STEPS = 200
 _ENOUGH = 1e-4
@@ -44,15 +44,15 @@ def climb_rows(
     surface : callable
         See `Surface`.
     start : array (rows, components)
-        Weights to begin with.
+        Initial weights.
     adds_up : bool
-        Whether the sum of a row's weights stays what it is (weights on the simplex).
+        Whether the sum of a row's weights is fixed (weights on the simplex).
     low : float or None
         Smallest weight; None for any real number.
     is_open : bool
         Whether the function falls to minus infinity at `low`, so that no step may reach it.
     gain : float
-        Rows stop where the next step promises less.
+        Rows stop when the next step promises less.
     """
     weights = np.array(start, dtype=float)
     active = np.arange(len(weights))
@@ -66,7 +66,7 @@ def climb_rows(
             slope, room = gradient[is_new], _room(here[is_new], low, is_open)
             found = newton_directions(room, slope, packed[is_new], adds_up)
             step[is_new], promised[is_new] = found, (slope * found).sum(axis=1)
-        # Relative to the weights: near a bound, where log p is steep, Newton's steps start tiny.
+        # Relative to the weights, because near a bound log p is steep and steps start tiny.
         keep = (promised > gain) & (np.abs(step) > _SHORTEST * np.abs(here)).any(axis=1)
         active, here, value, gradient, packed, step, promised = (
             part[keep] for part in (active, here, value, gradient, packed, step, promised)
@@ -75,7 +75,7 @@ def climb_rows(
             break
         trial = here + step if low is None else np.maximum(here + step, low)
         new_value, new_gradient, new_packed = surface(active, trial)
-        # Rounding hides gains below some 1e-12 of the value.
+        # Gains below about 1e-12 of the value are lost in rounding.
         slack = 1e-12 * (1 + np.abs(value))
         is_new = new_value >= value + _ENOUGH * promised - slack
         weights[active[is_new]] = trial[is_new]
@@ -87,7 +87,7 @@ def climb_rows(
 
 
 def _room(weights: np.ndarray, low: float | None, is_open: bool) -> np.ndarray:
-    """How far each weight may move, at least: zero or less."""
+    """Lower bound on the step of each weight (zero or negative)."""
     if low is None:
         return np.full_like(weights, -np.inf)
     room: np.ndarray = low - weights
@@ -95,7 +95,7 @@ def _room(weights: np.ndarray, low: float | None, is_open: bool) -> np.ndarray:
 
 
 def packed_products(columns: np.ndarray) -> np.ndarray:
-    """Products of all pairs of rows of a matrix, as the upper triangle lists them."""
+    """Products of all pairs of rows of a matrix, in the order of the upper triangle."""
     first, second = np.triu_indices(len(columns))
     return columns[first] * columns[second]
 

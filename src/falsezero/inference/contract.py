@@ -1,4 +1,4 @@
-"""What a model hands to the engine, and what travels through its loops."""
+"""The interface between models and the engine: protocols, and the records that loops pass on."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Run = Callable[..., list[Any]]
 
 
 class Point(NamedTuple):
-    """Everything a fit knows at one moment."""
+    """The current values of a fit: the shared state, and the row quantities of each block."""
 
     state: Any
     local: list[Any]
@@ -45,15 +45,15 @@ class Steps(Protocol):
         """M-step, q(theta) or a draw of theta from the statistics of all blocks."""
 
     def objective(self, stats: Any, state: Any) -> float:
-        """What must not fall, at the point that the statistics were taken at."""
+        """The quantity that must not fall, at the point where the statistics were computed."""
 
     def project(self, trial: Point, reference: Point) -> Point:
-        """Bring an extrapolated point back into its domain, near a reference that lies in it."""
+        """Move an extrapolated point back into the domain, towards a reference inside it."""
 
 
 @runtime_checkable
 class SettlingSteps(Protocol):
-    """Steps that can take each row of a block to its own optimum, whatever the other rows are."""
+    """Steps that can optimise each row of a block independently of the others."""
 
     def settle(self, block: Block, local: Any, state: Any) -> Any:
         """The local of a block after all its rows have settled."""
@@ -75,7 +75,7 @@ class RebasedStatistics(Protocol):
     """Statistics of a solver that approximates its objective and renews the approximation.
 
     `rebased` counts the blocks that renewed it in this step. Objectives before and after such a
-    step may not be compared: neither the monitor nor an accelerator does. Statistics without this
+    step must not be compared, and the monitor and the accelerator do not. Statistics without this
     field belong to an objective that never changes.
     """
 
@@ -83,17 +83,17 @@ class RebasedStatistics(Protocol):
 
 
 class Iteration(NamedTuple):
-    """One turn of the loop: the objective where it began, and the point where it ended."""
+    """One iteration: the objective at its start, and the point at its end."""
 
     point: Point
     objective: float
     what: str
     restartable: bool = True
-    """Whether a fit continued from `point` would take the same path (not so inside a cycle)."""
+    """Whether a fit resumed from `point` would take the same path (not inside a cycle)."""
     rebased: bool = False
-    """Whether the objective was redefined here, and may not be compared with earlier ones."""
+    """Whether the objective was redefined here, and must not be compared with earlier values."""
     stride: float = 1.0
-    """The accelerator's memory: how long a stride it dares."""
+    """The longest stride that the accelerator will try next."""
 
 
 class Fit(NamedTuple):

@@ -1,7 +1,7 @@
 """The only loops: every model is fitted by exhausting one generator of `Iteration`s.
 
-EM, variational Bayes and Gibbs sampling are the same two half-steps, so a model hands over an
-object with four small functions (`Steps`) and the engine repeats them over row blocks.
+EM, variational Bayes and Gibbs sampling consist of the same two half-steps, so a model supplies an
+object with a few small functions (`Steps`), and the engine repeats them over blocks of rows.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from falsezero.inference.contract import (
 from falsezero.inference.monitor import Listener, Monitor
 
 _RESTARTS = 50
-"""Times that a fit may settle its rows anew and go on: each gains, so few are needed."""
+"""How often a fit may restart its rows; each restart raises the objective, so few are needed."""
 
 
 def advancer(
@@ -49,7 +49,7 @@ def advancer(
     """One local step over all blocks and one global step, as a function of a point.
 
     With `frozen` the state stays as it is and only row quantities move (`transform`). Samplers
-    hand in `rng`; each block then draws from a stream of its own, so that threads change nothing.
+    pass `rng`; each block then has its own random stream, so that threads change nothing.
     """
 
     shards = in_runs(blocks, SHARDS)
@@ -86,7 +86,7 @@ def _local_steps(
 ) -> tuple[list[Any], Any]:
     """Local steps over the blocks of a shard: their new row quantities, the sum of statistics.
 
-    It needs nothing but its arguments, so that any process can do it.
+    It depends only on its arguments, so that any process can run it.
     """
     renewed, found = [], []
     for block, part, stream, name in zip(blocks, local, streams, names, strict=True):
@@ -97,13 +97,13 @@ def _local_steps(
 
 
 def _join(parts: list[tuple[list[Any], Any]]) -> tuple[list[Any], Any]:
-    """What `_local_steps` gave for some neighbouring shards, as if they were one."""
+    """Combine the results of `_local_steps` for neighbouring shards into one."""
     local = [part for parts_of_shard, _ in parts for part in parts_of_shard]
     return local, tree.total([stats for _, stats in parts])
 
 
 def iterate(advance: Advance, point: Point) -> Generator[Iteration]:
-    """Take plain steps for ever."""
+    """Repeat plain steps without end."""
     while True:
         point, objective, rebased = advance(point)
         yield Iteration(point, objective, "step", rebased=rebased)
@@ -135,7 +135,7 @@ def optimise(
         rows = None if blocks.row_files is None else partial(_stride_rows, steps, blocks, run)
         strides = squarem(steps, advance, point, stride=stride, extrapolate_rows=rows)
         iterations = strides if accelerate else iterate(advance, point)
-        # The point may be large, and is the loop's own from here on.
+        # The point may be large; from here on only the loop should hold it.
         del point, strides
         save = None if checkpoint is None else checkpoint.saver(number)
         fit = exhaust(iterations, advance, monitor, save)
@@ -179,7 +179,7 @@ def _first(steps: Any, block: Block, seed: np.random.SeedSequence, name: str) ->
 def _stride_rows(
     steps: Steps, blocks: Blocks, run: Run, triples: list[Any], state: Any, stride: float
 ) -> tuple[list[Any], float]:
-    """Extrapolated rows of all blocks, worked out where their files are, and the longest stride."""
+    """Extrapolated rows of all blocks, computed where their files are, and the longest stride."""
     assert blocks.row_files is not None
     shared = {}
     if None in steps.local_params.values():
@@ -216,7 +216,7 @@ def exhaust(
     monitor: Monitor,
     save: Any = None,
 ) -> Fit:
-    """Iterate until the monitor says it has settled, then measure where it ended."""
+    """Iterate until the monitor stops the fit, then evaluate the last point."""
     earlier = monitor.history[-1]["seconds"] if monitor.history else 0.0
     began = time.perf_counter() - earlier
     for iteration in iterations:
@@ -227,7 +227,7 @@ def exhaust(
         if save is not None and iteration.restartable:
             save(iteration, monitor)
     point = iteration.point
-    # What the loop holds besides, such as the last two points, is not needed for the last pass.
+    # Free what the loop holds, such as the last two points, before the last pass.
     del iteration
     iterations.close()
     _, objective, rebased = advance(point)
@@ -292,12 +292,12 @@ def end_with_rows(steps: Any, blocks: Blocks, fit: Fit, rows: list[Any], run: Ru
 def restart_rows(
     steps: Any, blocks: Blocks, fit: Fit, fresh: list[Any], run: Run, *, max_iter: int, tol: float
 ) -> Fit:
-    """Settle the rows anew and go on from there, for as long as the objective gains by it.
+    """Restart the rows and continue the fit, for as long as the objective gains by it.
 
-    For models whose rows have several optima: rows stay in the one they were in when the
-    components were still others. Three ways on are tried each time: from the best rows for these
-    components, from rows that knew nothing, and from what those become while the components wait.
-    The best one adds its end to the history.
+    For models whose rows have several optima: a row may be stuck in one that suited earlier
+    components. Three continuations are tried each time: from the best rows for these components,
+    from uninformed rows, and from those rows after they settle with the components held fixed. The
+    best of the three adds its last row to the history.
     """
     advance = advancer(steps, blocks, run)
     for _ in range(_RESTARTS):
@@ -323,7 +323,7 @@ def restart_rows(
 
 
 def continued(fit: Fit, trial: Fit, what: str) -> Fit:
-    """A trial that began where a fit had ended, as one fit: the trial adds one row of history."""
+    """Append a trial that began where a fit had ended; it adds one row to the history."""
     last = trial.history[-1]
     row = {
         **last,

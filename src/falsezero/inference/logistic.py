@@ -65,7 +65,7 @@ def fit_logistic_bounded(
 ) -> LogisticFit:
     """Minimise the logistic loss + (b - centre)' penalty (b - centre) / 2 over b >= least.
 
-    A full step goes to the minimum, within the bounds, of the quadratic that touches the loss.
+    A full step goes to the minimum, within the bounds, of the local quadratic approximation.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ def fit_logistic_bounded(
     hit : array of shape (n,)
         Zeros and ones.
     penalty : array of shape (m, m)
-        Positive definite on whatever the data may leave open.
+        Positive definite in directions that the data may not determine.
     weight : array of shape (n,), optional
         How often each observation counts.
     centre, least, start : array of shape (m,), optional
@@ -117,7 +117,7 @@ def _bounded_minimum(curvature: np.ndarray, slope: np.ndarray, least: np.ndarray
 def logistic_loss(
     eta: np.ndarray, hit: np.ndarray, weight: np.ndarray | None = None
 ) -> tuple[float, np.ndarray]:
-    """Sum of log(1 + exp(eta)) - hit * eta, and the probabilities, from one exponential a cell.
+    """Sum of log(1 + exp(eta)) - hit * eta, and the probabilities, from one exponential per cell.
 
     >>> logistic_loss(np.zeros(2), np.array([0, 1]))
     (1.3862943611198906, array([0.5, 0.5]))

@@ -1,4 +1,4 @@
-"""When to stop, and what to remember of the way."""
+"""The stopping rule of a fit, and its history."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ class Monitor:
     """Keep the history of a fit and decide when its objective has settled.
 
     It has settled when, over the last `window` iterations, the objective gained less than
-    ``tol * |objective|`` an iteration. The window spans an accelerator's whole cycle, so that plain
-    and accelerated fits are judged alike.
+    ``tol * |objective|`` per iteration. The window spans an accelerator's whole cycle, so that
+    plain and accelerated fits are judged alike.
 
     Parameters
     ----------
     max_iter : int
         Give up after this many iterations.
     tol : float
-        Relative gain an iteration below which the fit has converged.
+        Relative gain per iteration below which the fit has converged.
     listeners : sequence of callable
         Each is called with every new row of the history; one that returns True stops the fit.
 
@@ -49,11 +49,11 @@ class Monitor:
 
     @property
     def finished(self) -> bool:
-        """Whether there is nothing more to do."""
+        """Whether the fit is over."""
         return self.converged or self.stopped or self.n_iter >= self.max_iter
 
     def record(self, objective: float, seconds: float, what: str, rebased: bool = False) -> None:
-        """Add a row to the history and look whether the objective has settled."""
+        """Add a row to the history and check whether the objective has settled."""
         if not np.isfinite(objective):
             raise FloatingPointError(
                 f"The objective became {objective} at iteration {self.n_iter + 1}; "
@@ -73,7 +73,7 @@ class Monitor:
             self.stopped |= bool(listener(row))
 
     def resume(self, history: list[dict[str, Any]]) -> None:
-        """Continue from a history that was kept in a checkpoint."""
+        """Continue a history that was saved in a checkpoint."""
         for row in history:
             self.history.append(row)
             self.n_iter = row["iteration"]

@@ -1,4 +1,4 @@
-"""Progress for people: a bar on standard error, and only where somebody can see it."""
+"""Progress bars on standard error, shown only on a terminal."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def _ignore(stage: str, number: int, total: int) -> None:
 
 @contextmanager
 def reporting_to(listener: StageListener) -> Iterator[None]:
-    """Tell a listener of every stage that begins inside: its name, its number, and how many.
+    """Report each stage that begins inside to a listener: its name, its number, and the total.
 
     >>> with reporting_to(lambda *stage: print(stage)), stages("Average", 0, 2) as begin:
     ...     begin("EASE")
@@ -44,10 +44,10 @@ def progress(
 ) -> Iterator[tuple[Listener, ...]]:
     """Yield listeners that show a fit's progress: none, a bar, or (verbose >= 2) a line each.
 
-    `total` is how many iterations there will be in all where that is known, as it is of Markov
-    chains; the bar then fills up, whichever chain an iteration belongs to. Until the first
-    iteration is done the bar says why nothing happens. The bar needs a terminal; piped output stays
-    clean.
+    `total` is the number of iterations in all, where it is known, as for Markov chains; the bar
+    then fills up, whichever chain an iteration belongs to. Before the first iteration is done, the
+    bar says that the fit is being prepared. Without a terminal there is no bar, so that piped
+    output stays clean.
     """
     if not verbose:
         yield ()
@@ -99,7 +99,7 @@ def _filling_listener(bar: Any, name: str, total: int) -> Listener:
 
 
 def _bar() -> Any:
-    """A progress bar on standard error, which is gone when it is done."""
+    """A progress bar on standard error that disappears when it is done."""
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
@@ -113,7 +113,7 @@ def _bar() -> Any:
 
 
 def _begin(bar: Any, name: str, total: int | None) -> Any:
-    """Show the bar at once: what follows may compile and leave it no time to be drawn."""
+    """Draw the bar now, because compilation may block the thread that refreshes it."""
     task = bar.add_task(name, total=total, message=PREPARING)
     bar.refresh()
     return task
@@ -128,12 +128,12 @@ def stages(name: str, verbose: int | bool, total: int) -> Iterator[Callable[[str
     """Yield a function to call with the name of each stage as it begins; `total` are expected.
 
     Shows nothing, a bar on a terminal, or (verbose >= 2) a line for every stage. A listener that
-    `reporting_to` has set is told instead.
+    `reporting_to` has set is called instead.
     """
     listener = _LISTENER.get()
     if listener is not None:
         numbers = count(1)
-        # What goes on inside a stage is not told: a bar would fill up again and again.
+        # Nested stages are not reported: the bar would fill up again and again.
         outer = _LISTENER.set(_ignore)
         try:
             yield lambda stage: listener(stage, next(numbers), total)

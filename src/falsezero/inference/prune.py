@@ -1,8 +1,8 @@
-"""Leaving out components that a fit would be better without, one at a time.
+"""Remove components that a fit would be better without, one at a time.
 
-Coordinate ascent cannot merge two components that share one cause between their rows: each row is
-content with its own. The objective of a variational fit pays for every component in use, so the
-remedy is to leave one out, settle again, and keep the outcome if the objective gained.
+Coordinate ascent cannot merge two components that share one cause: each row already fits one of
+them well. The objective of a variational fit penalises every component in use, so the remedy is to
+remove one, let the fit settle again, and keep the result if the objective rose.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ class PrunableSteps(Steps, Protocol):
     """Steps of a model whose components can fall back to their prior."""
 
     def in_use(self, point: Point) -> list[int]:
-        """Components that explain something, those that explain least first."""
+        """Components in use, those that explain least first."""
 
     def without(self, point: Point, component: int) -> Point:
-        """The point with one component back at its prior and its cells shared by the others."""
+        """The point with one component reset to its prior and its cells shared by the others."""
 
 
 def prune(
     steps: PrunableSteps, blocks: Blocks, fit: Fit, run: Run, *, max_iter: int, tol: float
 ) -> Fit:
-    """Leave out the component whose loss gains most, as long as the objective gains.
+    """Remove the component whose removal gains most, as long as the objective rises.
 
-    Every component left out adds one row to the history.
+    Every removal adds one row to the history.
     """
     advance = advancer(steps, blocks, run)
     while True:

@@ -1,4 +1,4 @@
-"""Arithmetic on the nested NamedTuples of arrays in which models keep what they know."""
+"""Arithmetic on nested NamedTuples of arrays, the form of states and statistics."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def total(statistics: Sequence[Any]) -> Any:
 
 
 def flatten(node: Any) -> list[np.ndarray]:
-    """The arrays of a nested structure of tuples and lists, depth first; None takes no place."""
+    """The arrays of a nested structure of tuples and lists, depth first; None is skipped."""
     if node is None:
         return []
     if isinstance(node, (tuple, list)):

@@ -2,8 +2,7 @@
 
 The files lie in a folder named after a hash of all kernel sources, because machine code contains
 the helpers it calls: an edit anywhere in `kernels/` starts a fresh folder. Nothing that happens to
-these files may stop a fit. What cannot be read is compiled again, and what cannot be written is
-compiled in each process.
+these files may stop a fit: a kernel whose file cannot be read or written is compiled in memory.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ _DIGEST_SIZE = hashlib.sha256().digest_size
 
 
 class CodeCache:
-    """Bytes by key, read from the first folder that has them and written to the first that can.
+    """Stored bytes by key, in several folders: the first that has a key, or can be written to.
 
     >>> import tempfile
     >>> cache = CodeCache([Path(tempfile.mkdtemp()) / "falsezero-1"])
@@ -125,9 +124,9 @@ def _read_checked(path: Path, key: str) -> bytes:
 
 
 def _is_trusted(status: os.stat_result) -> bool:
-    """Whether a file is ours, the administrator's, or of whoever installed falsezero.
+    """Whether a file belongs to us, the administrator, or whoever installed falsezero.
 
-    Machine code is run, so that of just anybody who can write to a shared folder is not for us.
+    Machine code is executed, so files of other users in a shared folder must not be trusted.
     """
     if not hasattr(os, "getuid"):
         return True
@@ -151,7 +150,7 @@ def _digest(key: str, data: bytes) -> bytes:
 
 
 def _make_folder(folder: Path) -> None:
-    """Create a folder and remove the oldest ones, which earlier versions have left behind."""
+    """Create a folder and remove the oldest ones, left behind by earlier versions."""
     if folder.is_dir():
         return
     folder.mkdir(parents=True, exist_ok=True)
@@ -171,7 +170,7 @@ _has_warned = False
 
 
 def warn_once(path: Path, problem: Exception) -> None:
-    """Say, once in a process, that compiled code could not be kept or used."""
+    """Warn, once per process, that compiled code could not be kept or used."""
     global _has_warned
     if _has_warned:
         return

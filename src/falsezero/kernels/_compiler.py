@@ -1,7 +1,7 @@
-"""What the kernels need of numba, which is imported with this module and nowhere else.
+"""The interface to numba, which is imported here and nowhere else.
 
-Compiled code is kept by our own `CodeCache` in place of numba's, which notices an edit of the file
-of a kernel but not of the helpers that it calls, and raises on a folder or file that it cannot use.
+Compiled code is kept in our own `CodeCache`. Numba's cache notices edits in the file of a kernel
+but not in the helpers that it calls, and raises on a folder or file that it cannot use.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ def _cache() -> CodeCache:
 
 @intrinsic
 def prefetch(context: Any, array: Any, index: Any) -> Any:
-    """Ask for the cache line of ``array[index]``, to be written soon; any index is harmless."""
+    """Prefetch the cache line of ``array[index]`` for writing; any index is harmless."""
 
     def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         kind = signature.args[0]

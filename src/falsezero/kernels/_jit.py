@@ -1,4 +1,4 @@
-"""The one decorator through which every kernel passes; its first call imports numba."""
+"""The decorator of all kernels; numba is imported on the first call of one."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Kernel:
         try:
             return self.dispatcher(*arguments)
         except SystemError as error:
-            # What Python says when Ctrl-C arrives while compiled code returns.
+            # Python's error when Ctrl-C arrives while compiled code returns.
             if _was_interrupted(error):
                 raise KeyboardInterrupt from None
             raise
@@ -53,14 +53,14 @@ class Kernel:
 
 
 def _was_interrupted(error: BaseException | None) -> bool:
-    """Whether an error began as Ctrl-C, however many calls have wrapped it on its way."""
+    """Whether an error was caused by Ctrl-C, through any number of wrapping errors."""
     while isinstance(error, SystemError):
         error = error.__cause__ or error.__context__
     return isinstance(error, KeyboardInterrupt)
 
 
 class _Prefetch:
-    """Ask for the cache line of ``array[index]``, to be written soon; nothing in plain Python."""
+    """Prefetch the cache line of ``array[index]`` for writing; does nothing in plain Python."""
 
     def __call__(self, array: Any, index: int) -> None:
         """Do nothing: a hint that only compiled code can give."""

@@ -1,4 +1,4 @@
-"""Gibbs draws of the convex Bernoulli model with its likelihood faded in.
+"""Gibbs draws of the convex Bernoulli model at one step of annealing.
 
 At share s a cell has probability (1 - s) base + s p, where p = sum_k w_k b_k is the model's and
 `base` that of its column alone: a cell is made by the column with some probability, else by one of
@@ -16,10 +16,8 @@ def draw_counts(codes, likelihood, column, weights, components, share, uniforms,
     """Draw which component made each cell, if any did, and count.
 
     `likelihood` and `column` have the probability of each cell's value by the model, and by its
-    column alone.
-
-    The counts of components in each row, and of ones and zeros of each component and column, are
-    added to `rows`, `ones` and `zeros`; `uniforms` has one number in [0, 1) per cell.
+    column alone. The counts of components in each row, and of ones and zeros of each component and
+    column, are added to `rows`, `ones` and `zeros`; `uniforms` has one number in [0, 1) per cell.
     """
     n_rows, n_columns = codes.shape
     last = weights.shape[1] - 1

@@ -1,4 +1,4 @@
-"""Cells of Bernoulli NMF: a bound that gives multiplicative updates which cannot fail."""
+"""Bernoulli NMF: a bound whose multiplicative updates never lower the likelihood."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""Bounded search for the cells of W F that score highest, without a visit to all cells.
+"""Bounded search for the highest-scoring cells of W F, without visiting all cells.
 
 Each component keeps its columns in descending order of f_kt. A row can reach c only in columns
 where one of its larger components k has f_kt >= (c - rest) / mass, with `mass` the sum of the
 larger weights and `rest` the most that the smaller ones can add, because a weighted mean is no
-larger than its largest term. So a row reads the heads of a few lists, and nothing else.
+larger than its largest term. So a row reads only the heads of a few lists.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ import numpy as np
 from falsezero.kernels._jit import jit
 
 _SLACK = 1e-9
-"""Bounds are sums in another order than what they bound."""
+"""Tolerance for rounding: bounds are summed in another order than what they bound."""
 
 _SMALL_SHARE = 0.25
-"""Weights that together cannot add more than this share of the level sought are `rest`."""
+"""Weights that together add at most this share of the level sought are put into `rest`."""
 
 
 @jit
@@ -26,9 +26,9 @@ def candidates(n, w, level, columns, order, ranked, is_large, last_row, out):
     """Write the columns in which row n may reach `level` to `out`; return how many there are.
 
     `order` and `ranked` come from `ranked_columns`. `last_row` holds for each column the last row
-    that met it, -1 at first, so that no row lists it twice. Where the lists of the larger
+    that met it, -1 at first, so that no row lists it twice. If the lists of the larger
     components are longer together than the list of all columns that reach the level with any
-    weights, the latter is read.
+    weights, that list is read instead.
     """
     n_components = columns.shape[1]
     rest, mass, total = 0.0, 0.0, 0.0
@@ -67,7 +67,7 @@ def candidates(n, w, level, columns, order, ranked, is_large, last_row, out):
 
 @jit
 def _reach(values, least):
-    """How many of some values in descending order are at least so large."""
+    """Number of values, given in descending order, that are at least `least`."""
     first, stop = 0, values.shape[0]
     while first < stop:
         middle = (first + stop) // 2
@@ -100,9 +100,9 @@ def is_listed(t, indices, first, stop):
 
 @jit
 def _score(w, removed, weights, f):
-    """The content of a cell, times the probability that noise made its zero where noise is asked.
+    """The content of a cell, sum_k w_k f_k, times the probability that noise made its zero.
 
-    Without `removed` the content itself: sum_k w_k f_k.
+    Without `removed`, the content alone.
     """
     content = 0.0
     for k in range(f.shape[0]):
@@ -142,7 +142,7 @@ def _is_better(score, cell, other_score, other_cell):
 
 @jit
 def _sift_down(scores, cells, size):
-    """Put the top of a heap, whose worst entry comes first, where it belongs."""
+    """Sift the top of a heap, whose worst entry comes first, down to its place."""
     at = 0
     while True:
         worst = at
@@ -295,7 +295,7 @@ def zeros_above(
 
 
 def csr_pattern(listed: Any, rows: Any = ()) -> tuple[np.ndarray, np.ndarray]:
-    """Row starts and columns of a sparse table; None is an empty one, for as many rows."""
+    """Row starts and columns of a sparse table; None stands for an empty one with as many rows."""
     if listed is None:
         return np.zeros(len(rows) + 1, dtype=np.int64), np.empty(0, dtype=np.int32)
     return listed.indptr.astype(np.int64, copy=False), listed.indices

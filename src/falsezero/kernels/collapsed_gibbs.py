@@ -13,8 +13,8 @@ first-level cache and changes in two places per token, its product with alpha is
 word, and only the components that the document uses remain to be added up: the cost of a token is
 the number of components of its document, not K.
 
-A document's list of components jumps about in memory, so it is kept small, component and count in
-one number, and asked for some tokens ahead.
+Lists of different documents are far apart in memory, so they are kept small (component and count in
+one number) and prefetched some tokens ahead.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def uniform(state):
 
 @jit(inline=True)
 def _count(entry, half):
-    """The tokens of an entry of a document's list, which are its lower `half` bits."""
+    """The count in an entry of a document's list: its lower `half` bits."""
     return np.float32(np.int32(entry & ((1 << half) - 1)))
 
 
@@ -70,7 +70,7 @@ def _word_weights(row, inverse, eta, alpha, weight):
 
 @jit(reassociate=True, inline=True)
 def _document_mass(lists, start, size, half, weight, component, products):
-    """Fill count x weight of a document's components; return their sum, and where one stands."""
+    """Fill count x weight of a document's components; return the sum and one component's place."""
     total = np.float32(0)
     place = np.int32(0)
     sought = np.int32(component)
@@ -87,7 +87,7 @@ def _document_mass(lists, start, size, half, weight, component, products):
 
 @jit(reassociate=True, inline=True)
 def _find(lists, start, size, half, component):
-    """Where in its list a document keeps a component, or -1."""
+    """Position of a component in a document's list, or -1."""
     place = np.int32(-1)
     sought = np.int32(component)
     for i in range(np.int32(size)):
@@ -137,8 +137,8 @@ def _sweep(
                 ahead = starts[docs[t + _AHEAD]]
                 for line in range(_LINES):
                     prefetch(lists, ahead + line * _LINE)
-            # 1. Take the token out of its component. The document is summed up before, so that
-            #    the sum need not wait for what changes; then the sum is put right.
+            # 1. Take the token out of its component. The document is summed before, so that
+            #    the sum need not wait for the change; then the sum is corrected.
             doc, k = docs[t], np.int64(z[t])
             start, size = starts[doc], sizes[doc]
             mass, old = _document_mass(lists, start, size, half, weight, k, products)
@@ -195,7 +195,7 @@ def _sweep(
 
 @jit
 def sweep_words(*where_and_what):
-    """Draw the component of every token of the words first <= w < last anew, in place.
+    """Redraw the component of every token of the words first <= w < last, in place.
 
     Parameters
     ----------
@@ -211,14 +211,14 @@ def sweep_words(*where_and_what):
     alpha, scale : float32 arrays (K,)
     eta, spread : float32 and array (groups,)
     state : uint64 array (1,)
-        Of the random numbers.
+        State of the random generator.
     """
     _sweep(16, *where_and_what)
 
 
 @jit
 def sweep_long_documents(*where_and_what):
-    """The same with lists of 64 bits, where counts or components need more than 16."""
+    """The same with lists of 64 bits, for counts or components that need more than 16."""
     _sweep(32, *where_and_what)
 
 
@@ -253,7 +253,7 @@ def _first_above(ascending, value):
 
 @jit
 def seed_components(word_ptr, seed_ptr, seeds, seed_counts, inverse, below, state, z):
-    """Draw every token's component given components that each are one document, smoothed by eta.
+    """Draw every token's component, where each component is one document, smoothed by eta.
 
     The documents' counts come word by word: those of word w are at ``seed_ptr[w]`` to
     ``seed_ptr[w + 1]``; `inverse` is 1 / (their length + spread), `below` its running sum times
@@ -288,7 +288,7 @@ def _fill_rising(prior, table):
 
 @jit
 def log_rising(counts, eta):
-    """Sum of log G(eta + n) - log G(eta) over a table of counts, few of which are not zero."""
+    """Sum of log G(eta + n) - log G(eta) over a table of counts, most of them zero."""
     table = np.empty(1024)
     _fill_rising(eta, table)
     base = math.lgamma(eta)
@@ -315,7 +315,7 @@ def _largest(values, start, end):
 
 @jit
 def log_rising_lists(starts, sizes, lists, alpha):
-    """Sum of log G(alpha_k + c_ik) - log G(alpha_k) over all that documents' lists hold."""
+    """Sum of log G(alpha_k + c_ik) - log G(alpha_k) over the lists of all documents."""
     half = 4 * lists.itemsize
     tables = np.empty((alpha.shape[0], 64))
     for k in range(alpha.shape[0]):

@@ -34,15 +34,15 @@ _CHUNK_CELLS = 1 << 15
 """Cells between two products, few enough to stay in cache."""
 
 _ROWS, _WIDE = 128, 2048
-"""Rows summed in single precision; half as many from so many columns on."""
+"""Rows summed in single precision, and the number of columns from which on it is half that."""
 
 _FAINT = 1e-30
-"""Weights below are none in single precision: products of denormal numbers take many times as
-long, and rows are full of vanishing weights."""
+"""Smaller weights are set to zero in single precision: arithmetic with denormal numbers is many
+times slower, and rows have many vanishing weights."""
 
 
 class ConvexStatistics(NamedTuple):
-    """What one pass over a block says: all fields but ``row_stat`` add up over blocks."""
+    """Result of one pass over a block; all fields but ``row_stat`` add up over blocks."""
 
     ones: np.ndarray
     """W'U, components x columns."""
@@ -80,8 +80,8 @@ def _cells(codes, p, is_convex, u, product, bits):
 def fresh_products(n: int) -> tuple[np.ndarray, np.ndarray]:
     """Running products, and the same memory as bits.
 
-    A log likelihood is the logarithm of a product: multiplying, and now and then taking the powers
-    of two out, makes its logarithms nearly free.
+    A log likelihood is the logarithm of a product: multiplying probabilities and now and then
+    extracting powers of two avoids nearly all logarithms.
     """
     product = np.ones(n)
     return product, product.view(np.int64)
@@ -91,7 +91,7 @@ def fresh_products(n: int) -> tuple[np.ndarray, np.ndarray]:
 def take_powers(bits):
     """Bring every product into [1, 2) and return the sum of the exponents taken out.
 
-    Zero, infinity and NaN stay what they are, for the logarithm to show.
+    Zero, infinity and NaN are left alone, so that they show in the logarithm.
     """
     power = np.int64(0)
     for j in range(bits.shape[0]):
@@ -130,7 +130,7 @@ _scratch = threading.local()
 
 
 def _buffer(name: str, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
-    """A work array kept per thread, so that passes do not pay for fresh pages."""
+    """A work array kept per thread, so that passes do not allocate memory."""
     kept = _scratch.__dict__.get(name)
     size = math.prod(shape)
     if kept is None or kept.size < size or kept.dtype != dtype:
@@ -151,7 +151,7 @@ def convex_pass(
     weights : array (rows, components)
         W. Rows must sum to one when `zeros` is left out.
     ones, zeros : array (components, columns)
-        F1 and F0. Without `zeros`, F0 = 1 - F1 and one product falls away.
+        F1 and F0. Without `zeros`, F0 = 1 - F1, which saves one product.
 
     The likelihood is double. The statistics, sums of positive terms, are taken in single precision
     over some rows and in double from there on: an error of 1e-7 in the step from a maximum is one
@@ -182,7 +182,7 @@ def _chunks(
     """Some rows at a time, their U and V, and their log likelihood."""
     n_rows, n_columns = codes.shape
     most = _ROWS // 2 if n_columns > _WIDE else _ROWS
-    # Of a narrow table more: calls from Python cost as much as small products.
+    # More rows of a narrow table, because calls from Python cost as much as small products.
     most *= max(1, _CHUNK_CELLS // (most * n_columns))
     chunk = 2, most, n_columns
     p, u = _buffer("p", chunk, weights.dtype), _buffer("u", chunk, _SINGLE)
@@ -196,11 +196,11 @@ def _chunks(
 
 
 def _single(array: np.ndarray) -> np.ndarray:
-    """A contiguous array in single precision, without what is too faint for it."""
+    """A contiguous array in single precision, with denormal numbers set to zero."""
     narrow = array.astype(_SINGLE, order="C")
     return np.multiply(narrow, narrow > _FAINT, out=narrow)
 
 
 def convex_log_likelihood(codes: np.ndarray, weights: np.ndarray, ones: np.ndarray) -> float:
-    """Log likelihood of a block, with F0 = 1 - F1 and nothing else computed."""
+    """Log likelihood of a block with F0 = 1 - F1, without statistics."""
     return sum(some for *_, some in _chunks(codes, weights, ones[None], True))

@@ -17,7 +17,7 @@ def logistic_cells(codes, theta, decay, target):
 
     The bound of Jaakkola and Jordan on log sigma has the curvature tanh(|theta| / 2) / (2 |theta|);
     with `decay` = exp(-|theta|) that is (1 - decay) / (1 + decay) / (2 |theta|). `target` becomes
-    x - 1/2. Both are 0 where a cell was not observed (code 2).
+    x - 1/2. Both are 0 where a cell was `UNOBSERVED`.
     """
     total = 0.0
     for i in range(codes.shape[0]):

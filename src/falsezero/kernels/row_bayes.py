@@ -1,4 +1,4 @@
-"""Dirichlet posteriors of the weights of rows, each row taken to its own optimum.
+"""Dirichlet posteriors of row weights; each row is optimised separately.
 
 A row's share of the bound on the evidence (Kabán and Bingham 2008, eq. B.1) is
 
@@ -28,7 +28,7 @@ _NEARER = 0.3
 _FINALISTS = 4
 _MOST_STARTS = 40
 _CORNER = 0.95
-"""Share of a row's cells that a start gives to one component."""
+"""Share of a row's cells that a start assigns to one component."""
 
 
 @jit
@@ -57,7 +57,7 @@ def _expected_logs(counts, prior, floor, weights):
 
 @jit(reassociate=True)
 def _step(row, counts, new, weights, p):
-    """The update of a row's counts; returns its share of the bound at the counts it came with.
+    """Update a row's counts; return its share of the bound at the counts passed in.
 
     `row` is (factors, others, kinds, linear, gram, n_columns, prior, floor): factors and others
     (k x m) of the visited cells, kinds 0 one, 1 zero, 2 not observed; n_columns is 0 where every
@@ -100,7 +100,7 @@ def _step(row, counts, new, weights, p):
 
 @jit(reassociate=True)
 def _plain_zeros(row, weights, total, new):
-    """What the cells that are not visited add to the bound and to the counts."""
+    """Contribution of the cells that are not visited to the bound and to the counts."""
     factors, others, _, linear, gram, n_columns, _, _ = row
     k, m = factors.shape
     w = weights / total
@@ -167,7 +167,7 @@ def _settle(row, counts, tolerance, work):
 
 @jit
 def _settle_best(row, start, is_rugged, tolerance, work, trials):
-    """The best of the optima reached from `start` and, where there are many, from elsewhere.
+    """The best of the optima reached from `start` and, if there may be several, other starts.
 
     Other starts are near each component and between each two. All take a few steps, and the
     most promising ones are settled.
@@ -192,7 +192,7 @@ def _settle_best(row, start, is_rugged, tolerance, work, trials):
         bounds[s] = _step(row, c, first, weights, p)
     best = -np.inf
     for place in range(min(_FINALISTS, n_starts)):
-        # The start in the middle may be slow to leave it: it always has its chance.
+        # The middle start may improve slowly at first, so it is always settled.
         s = 0 if place == 0 else int(np.argmax(bounds))
         bounds[s] = -np.inf
         bound = _settle(row, trials[s], tolerance, work)
@@ -205,7 +205,7 @@ def _settle_best(row, start, is_rugged, tolerance, work, trials):
 
 @jit
 def _write_corners(trials, cells, prior):
-    """Counts near each component, then between each two as far as there is room."""
+    """Counts near each component, then between each two, up to the number of trials."""
     k = trials.shape[1]
     s = 1
     for gap in range(k):
@@ -221,7 +221,7 @@ def _write_corners(trials, cells, prior):
 
 @jit
 def _n_starts(k):
-    """Starts of a row: the middle, the corners, and the edges where they are not too many."""
+    """Number of starts of a row: the middle, the corners, and edges up to a limit."""
     return 1 + min(k + k * (k - 1) // 2, max(k, _MOST_STARTS))
 
 
@@ -232,7 +232,7 @@ def _work(k, m):
 
 @jit
 def settle_dense(codes, ones, zeros, counts, prior, floor, is_rugged, tolerance):
-    """Take the counts of dense rows to their optimum, in place; return their bounds.
+    """Optimise the counts of dense rows, in place; return their bounds.
 
     `codes` has 0, 1 or `UNOBSERVED`; `ones` and `zeros` (k x columns) are F1 and F0.
     """

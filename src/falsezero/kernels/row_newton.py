@@ -7,7 +7,7 @@ import numpy as np
 from falsezero.kernels._jit import jit
 
 _DAMPING = 1e-9
-"""Share of the largest curvature added to the diagonal: flat directions must not fly off."""
+"""Share of the largest curvature added to the diagonal, to limit steps in flat directions."""
 
 
 def newton_directions(
@@ -29,8 +29,8 @@ def _fill(room, gradient, packed, adds_up, work, order, direction):
     """A primal active-set method: at each turn one entry reaches its bound or leaves it.
 
     `work` holds H, then the factor L of its free part, then three lines for `_solve_free`; `order`
-    says of every entry whether it is free, then lists those that are. Work arrays come from
-    outside, and loops stand where NumPy has a function: that compiles in half the time.
+    has a flag for every entry, whether it is free, then the list of free entries. Work arrays are
+    arguments, and loops replace NumPy functions, because that compiles in half the time.
     """
     k = room.shape[1]
     is_free, target = order[0], work[2 * k]
@@ -118,7 +118,7 @@ def _solve_free(g, d, adds_up, work, order):
 
 @jit
 def _advance(d, target, low, is_free):
-    """Go towards the target as far as the bounds allow; the entry that stops it (-1: none)."""
+    """Move towards the target as far as bounds allow; return the entry that stops it, or -1."""
     step, blocked = 1.0, -1
     for j in range(d.shape[0]):
         if is_free[j] and target[j] < low[j]:

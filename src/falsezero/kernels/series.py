@@ -1,4 +1,4 @@
-"""The cells that a power series of log(1 - p) leaves to be visited: see `models/convex/series`."""
+"""Sums over the cells where a power series of log(1 - p) is too coarse: `models/convex/series`."""
 
 from __future__ import annotations
 

@@ -1,12 +1,12 @@
 """The pass of the convex family over cells whose value is uncertain.
 
-Looks say how likely they are where the thing is there (L1) and where it is not (L0). A cell then
+The looks at a cell have likelihood L1 if the thing is present and L0 if it is not. A cell then
 has probability P1 L1 + P0 L0, and with
 
     U = L1 / (P1 L1 + P0 L0),   V = L0 / (P1 L1 + P0 L0)
 
 every update of the convex family reads as it does for certain cells, where (L1, L0) is (1, 0) or
-(0, 1). r = P1 U is the probability that the thing is there.
+(0, 1). r = P1 U is the probability that the thing is present.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ CHUNK_CELLS = 65536
 
 
 class SoftStatistics(NamedTuple):
-    """What one pass says: W'U, W'V, U F1' + V F0', the sums of r by pattern, the likelihood."""
+    """Result of one pass: W'U, W'V, U F1' + V F0', the sums of r by pattern, the likelihood."""
 
     ones: np.ndarray
     zeros: np.ndarray
@@ -34,7 +34,7 @@ class SoftStatistics(NamedTuple):
 def _soft_cells(codes, one, zero, scale, p_one, p_zero, u, v, present):
     """Write U and V of some rows and add r up by pattern and column; return the likelihood.
 
-    `codes` says which pattern of looks a cell has; a pattern that nobody looked at has one < 0.
+    `codes` has the pattern of looks of each cell; a pattern without any look has one < 0.
     """
     log_likelihood = 0.0
     for i in range(codes.shape[0]):

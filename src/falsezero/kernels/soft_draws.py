@@ -1,4 +1,4 @@
-"""Draws of what repeated looks leave uncertain: presences, components, Polya-gamma curvatures."""
+"""Draws of presences, components and Polya-gamma curvatures, given repeated looks."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ variance of its Polya-gamma; skewness then differs by less than 2 %."""
 
 
 class CellDraws(NamedTuple):
-    """One draw of all cells of a block, added up in the ways that parameters are learnt from."""
+    """Sufficient statistics of one draw of all cells of a block."""
 
     row_counts: np.ndarray
     """Cells of each row that each component is responsible for."""

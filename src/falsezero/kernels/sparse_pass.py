@@ -1,9 +1,9 @@
 """One iteration over the rows of a sparse table for the convex family: see `models/convex/sparse`.
 
-A few rows at a time, while all that belongs to them is in cache: visit their listed cells, which
-gives what rows and columns need of them at once, then solve for the rows' weights. Nothing of the
-size of the table is stored. Each loop has one array to write to: with two, compilers must ask at
-run time whether they overlap, which takes as long as a dozen components.
+A few rows at a time, while their data is in cache: visit their listed cells once for the statistics
+of rows and columns, then solve for the rows' weights. Nothing of the size of the table is stored.
+Each loop writes to one array only: with two, compilers check at run time whether they overlap,
+which takes as long as a dozen components.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ _ROWS = 32
 """Rows solved side by side, so that a step of Newton's method runs in vectors over rows."""
 
 _ENOUGH = 1e-10
-"""How close the weights of a row come to adding up to one before they are divided by their sum."""
+"""Tolerance for the sum of a row's weights, before they are divided by it."""
 
 _TINY = 1e-300
 
 _AHEAD = 8
-"""How many cells before it is needed a column is asked for."""
+"""How many cells ahead a column is prefetched."""
 
 _LINE = 64
 """Bytes in a cache line."""
 
 
 def on_lines(shape, dtype):
-    """Zeros that begin with a cache line, so that a column's numbers lie in as few as they can.
+    """An array of zeros aligned to cache lines, so that a column occupies as few as possible.
 
     >>> on_lines((3, 5), np.float32).ctypes.data % 64
     0
@@ -47,14 +47,14 @@ def sparse_pass(
     start, indices, hot_start, hot_columns, holes_start, holes,
     new, ones, zeros,
 ):  # fmt: skip
-    """Visit the listed cells of some rows, renew the rows, and collect what columns need.
+    """Visit the listed cells of some rows, update the rows, and collect statistics of columns.
 
     Parameters
     ----------
     weights : array (rows, components)
         w, on the simplex.
     columns : array (columns, components)
-        F', in single or double precision; like `ones`, it had better come from `on_lines`.
+        F', in single or double precision; like `ones`, it should come from `on_lines`.
     everywhere, overlap : arrays (components,) and (components, components)
         Sum of F over all columns, and F F'.
     share : float
@@ -93,7 +93,7 @@ def sparse_pass(
 
 @jit(reassociate=True)
 def _visit(kind, start, indices, weights, columns, sums, ones, zeros):
-    """Add what some listed cells are for rows and columns; return their part of the objective.
+    """Add listed cells to the sums of rows and columns; return their part of the objective.
 
     A cell counts for a ones and b zeros: 1/p + 1 + p and 0 where it is a one (`kind` 0), 1 + p and
     1 / (1 - p) where it is a hot zero (1), 1 + p and 0 where it was not observed (2). Rows receive
@@ -227,8 +227,8 @@ def climb(n_rows, w0, count, slope, curve, new, spare):
 
     With a multiplier m for the constraint, w_k is the positive root of
     (e_k / w0_k) w^2 + (b_k + m) w = c_k, and the sum of the w_k is decreasing and convex in m:
-    Newton's method from the left of the answer cannot miss it. A row that has arrived waits for
-    the others, so that its answer does not depend on them.
+    Newton's method from the left of the answer cannot miss it. A row that has converged stays as it
+    is, so that its answer does not depend on the others.
 
     Parameters
     ----------
@@ -279,7 +279,7 @@ def _root(n_rows, count, slope, curve, multiplier, new, total, steepness):
     for n in range(n_rows):
         b = slope + multiplier[n]
         root = np.sqrt(b * b + 4.0 * curve[n] * count[n])
-        # Whichever of the two forms of the root does not subtract nearly equal numbers.
+        # Use the form of the root that does not subtract nearly equal numbers.
         top = 2.0 * count[n] if b > 0.0 else root - b
         bottom = b + root if b > 0.0 else 2.0 * curve[n]
         steep = top / max(bottom * root, _TINY)
@@ -290,7 +290,7 @@ def _root(n_rows, count, slope, curve, multiplier, new, total, steepness):
 
 @jit
 def _advance(n_rows, total, steepness, leftmost, multiplier):
-    """Newton's step for the rows that have not arrived; whether there are any."""
+    """Newton's step for the rows that have not converged; return whether there are any."""
     has_moved = False
     for n in range(n_rows):
         gap = total[n] - 1.0

@@ -12,7 +12,7 @@ _TINY = 1e-30
 
 @jit
 def token_pass(indptr, indices, data, rates, columns, row_stat, column_stat):
-    """Add x / p shared out to rows and columns, p = rates . columns; return sum of x log p.
+    """Add the statistics x / p of rows and columns, p = rates . columns; return sum of x log p.
 
     The table is CSR; `rates` is rows x components, `columns` is columns x components (so that both
     dot products and both updates run along memory), `row_stat` and `column_stat` are shaped like
@@ -25,7 +25,7 @@ def token_pass(indptr, indices, data, rates, columns, row_stat, column_stat):
         rate, stat = rates[i], row_stat[i]
         for j in range(indptr[i], indptr[i + 1]):
             column, column_sum = columns[indices[j]], column_stat[indices[j]]
-            # Four sums at a time: one alone would wait for itself at every addition.
+            # Four sums at a time: a single sum would wait for each addition to finish.
             a = b = c = d = rate.dtype.type(0)
             for z in range(0, full, 4):
                 a += rate[z] * column[z]

@@ -1,4 +1,4 @@
-"""Passes over the stored counts of a table, for every way of fitting Discrete PCA but one.
+"""Passes over the stored counts of a table, for Discrete PCA.
 
 Words come first in `theta` (words x components), so that the inner loop over components reads
 consecutive memory. The fully collapsed sampler has a file of its own.
@@ -14,7 +14,7 @@ from falsezero.kernels.collapsed_gibbs import uniform
 
 @jit(reassociate=True)
 def topic_pass(indptr, indices, counts, weights, theta, row_stat, word_stat):
-    """What EM and mean field ask of the data, in one pass over the stored counts.
+    """Statistics for EM and mean field, in one pass over the stored counts.
 
     With Z_ij = sum_k weights_ik theta_jk (slide "Mean Field, cont."), adds up
     ``row_stat[i, k] = sum_j w_ij theta_jk / Z_ij`` and, unless `word_stat` has no rows,
@@ -85,7 +85,7 @@ def deal_tokens(indptr, indices, counts, weights, theta, row_counts, word_counts
 
 @jit
 def sweep_rows(row_ptr, words, z, row_counts, alpha, scale, theta, state):
-    """Draw every token anew with weights marginalised and theta known, in place.
+    """Redraw every token with weights marginalised and theta known, in place.
 
     p(k) is proportional to (alpha_k + c_ik) scale_ik theta_jk, where c leaves the token itself out;
     rows do not touch one another, so they may be sampled side by side without approximation.
@@ -131,10 +131,10 @@ def sweep_rows_collapsed(
     row_ptr, words, z, row_counts, alpha, scale, word_counts, totals, groups, eta, spread, temper,
     state,
 ):  # fmt: skip
-    """Draw every token anew with weights and theta marginalised, where scale differs by row.
+    """Redraw every token with weights and theta marginalised, where scale differs by row.
 
     `temper` raises p(w | v) to a power, for annealing; 1 leaves it as it is. A token changes two
-    components, so powers are kept for all words and groups and renewed in two places a token:
+    components, so powers are stored for all words and groups and updated in two places per token:
     raising to a power costs some twenty times as much as the rest of a component's work.
     """
     n_components = word_counts.shape[1]
@@ -185,10 +185,10 @@ def left_to_right(words, theta, alpha, n_particles, state):
     """log p(w) of one row of tokens in the order given, by the left-to-right sampler.
 
     Wallach, Murray, Salakhutdinov and Mimno (2009): each token is predicted from those before it,
-    whose components are drawn anew for every token and particle. Particles are then chosen in
-    proportion to how well they predicted the token: without it they are draws from another
-    distribution than p(z_<n | w_<n), and the product of their averages is biased. With it the
-    estimate of p(w) is unbiased.
+    whose components are redrawn for every token and particle. Particles are then resampled in
+    proportion to how well they predicted the token. Without this step they are not draws from
+    p(z_<n | w_<n), and the product of their averages is biased; with it the estimate of p(w) is
+    unbiased.
     """
     n_components, n = alpha.shape[0], words.shape[0]
     z, spare_z = np.zeros((n_particles, n), np.int64), np.zeros((n_particles, n), np.int64)

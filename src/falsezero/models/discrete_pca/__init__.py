@@ -1,1 +1,1 @@
-"""Discrete PCA: `discrete_pca.py` is the face; one file for each way of fitting it."""
+"""Discrete PCA: start reading at `discrete_pca.py`; each way of fitting it has a file."""

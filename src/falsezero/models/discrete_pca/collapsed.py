@@ -3,7 +3,8 @@
 One shard is the exact sampler. With S shards the rows are cut into S parts and the words too; in
 each of S phases every thread takes one part of the rows and a part of the words that no other
 thread has (Yan, Xu and Qi, 2009). The only approximation is that a thread sees the others' changes
-to the totals n_k at the end of a phase. Shards, not threads, decide the answer.
+to the totals n_k at the end of a phase. The answer depends on the number of shards, not on that of
+threads.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ class Counts(NamedTuple):
 
 
 class Trace(NamedTuple):
-    """What a sweep ended with: its log joint probability and the priors to go on with."""
+    """Result of a sweep: its log joint probability and the priors of the next one."""
 
     log_joint: float
     hyper: Hyper
@@ -54,7 +55,7 @@ def log_words(family: Family, eta: float, words: np.ndarray, totals: np.ndarray)
 
 
 class MarginalisedTheta:
-    """What samplers of v alone share: nothing of rows and words is drawn."""
+    """Base of samplers that draw v only, with weights and Theta marginalised."""
 
     state_params: dict[str, int | None] = {}
     local_params: dict[str, int | None] = {}
@@ -69,7 +70,7 @@ class MarginalisedTheta:
         return 1.0 / (hyper.beta + self.family.delta)
 
     def prior(self, hyper: Hyper) -> SweepPrior:
-        """The priors as a sweep takes them."""
+        """The priors in the form that a sweep takes."""
         single = np.float32
         spread = (self.eta * self.family.sizes).astype(single)
         scale = self.scale(hyper).astype(single)
@@ -82,7 +83,7 @@ class MarginalisedTheta:
     def log_gammas(self, hyper: Hyper, totals: np.ndarray, n_rows: int) -> float:
         """Sum over rows and components of alpha log(beta / rate) - c log(rate); 0 without gammas.
 
-        The rest of what rows contribute to the log joint probability has to be read off the rows.
+        This is the part of the rows' log joint probability that does not need the rows themselves.
         """
         if not self.family.gamma:
             return 0.0
@@ -92,7 +93,7 @@ class MarginalisedTheta:
         return float(n_rows * alpha @ np.log(beta / rate) - used @ np.log(rate))
 
     def add_components(self, state: Any, means: np.ndarray | None = None) -> np.ndarray:
-        """Add E[Theta | v], words x components, to a sum of them, in place."""
+        """Add E[Theta | v], words x components, to `means`, in place."""
         means = np.zeros_like(state.words) if means is None else means
         spread = self.eta * self.family.sizes
         add_means(
@@ -112,9 +113,9 @@ class MarginalisedTheta:
 
 
 class CollapsedSteps(MarginalisedTheta):
-    """Sample v alone; the table is one block, cut into `n_shards` inside.
+    """Sample v alone; the table is one block, which is cut into `n_shards`.
 
-    `run` maps a function over shards: on threads, or on this one.
+    `run` maps a function over shards, on one thread or several.
     """
 
     def __init__(
@@ -138,19 +139,19 @@ class CollapsedSteps(MarginalisedTheta):
         word_parts = even_cuts(np.asarray(csr.sum(axis=0), dtype=float), n_shards)
         self.shards = [Shard(csr, rows, word_parts, k) for rows in even_cuts(self.tokens, n_shards)]
 
-    # -- where to begin -------------------------------------------------------------------------
+    # -- the start ------------------------------------------------------------------------------
 
     def init(self, blocks: Blocks, rng: np.random.Generator) -> tuple[Counts, list[list[Any]]]:
-        """Components begin as rows of the table that differ; every token chooses one of them.
+        """Components start as dissimilar rows of the table; every token is assigned to one of them.
 
-        From tokens in components of their own choice the first thirty sweeps or so do nothing but
-        find rows that belong together.
+        If tokens started in random components, the first thirty sweeps or so would only find rows
+        that belong together.
         """
         csr = blocks[0].csr
         return self.seeded(csr[unlike_rows(csr, len(self.hyper.alpha), rng)], rng)
 
     def seeded(self, seeds: Any, rng: np.random.Generator) -> tuple[Counts, list[list[Any]]]:
-        """Every token chooses among components that are the rows of a table of counts."""
+        """Start with the rows of a table of counts as components; draw one for every token."""
         spread = self.eta * seeds.shape[1]
         inverse = 1.0 / (np.asarray(seeds.sum(axis=1), dtype=float) + spread)
         return self.arrange(
@@ -158,7 +159,7 @@ class CollapsedSteps(MarginalisedTheta):
         )
 
     def arrange(self, pieces: list[np.ndarray]) -> tuple[Counts, list[list[Any]]]:
-        """Everything that follows from the components of the tokens, in the shards' own order."""
+        """The state and the rows, given the components of all tokens in the order of the shards."""
         words = np.zeros((len(self.family.groups), len(self.hyper.alpha)), np.float32)
         for shard, z in zip(self.shards, pieces, strict=True):
             np.add.at(words, (shard.words, z), np.float32(1))
@@ -193,7 +194,7 @@ class CollapsedSteps(MarginalisedTheta):
         return local, Trace(self.log_joint(local, state), hyper)
 
     def global_step(self, stats: Trace, state: Counts, rng: Any) -> Counts:
-        """Nothing is left to draw; the sweep is counted."""
+        """Count the sweep; there is nothing else to draw."""
         return state._replace(hyper=stats.hyper, sweep=state.sweep + 1)
 
     def learn_priors(self, local: list[Any], state: Counts) -> Hyper:
@@ -218,16 +219,16 @@ class CollapsedSteps(MarginalisedTheta):
         return Hyper(alpha, beta)
 
     def pairs(self, local: list[Any]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Row, component and number of tokens, wherever there are some."""
+        """Row, component and number of tokens, for all pairs that have tokens."""
         each = [shard.pairs(rows) for shard, rows in zip(self.shards, local, strict=True)]
         return tuple(np.concatenate(column) for column in zip(*each, strict=True))  # type: ignore[return-value]
 
     def log_joint(self, local: list[Any], state: Counts) -> float:
-        """log p(w, v), from the slide "Likelihood with Components Marginalised", Theta too."""
+        """log p(w, v), Theta marginalised too (slide "Likelihood with Components Marginalised")."""
         return self.constant + self.log_tokens(local, state) + self.log_words(state)
 
     def log_tokens(self, local: list[Any], state: Counts) -> float:
-        """log p(v) up to the words: what rows contribute."""
+        """log p(v): the contribution of the rows."""
         alpha = state.hyper.alpha
         pairs = zip(self.shards, local, strict=True)
         total = sum(shard.log_rising(rows, alpha) for shard, rows in pairs)
@@ -240,7 +241,7 @@ class CollapsedSteps(MarginalisedTheta):
         """log p(w, v) after the sweep."""
         return stats.log_joint
 
-    # -- what a draw says -----------------------------------------------------------------------
+    # -- estimates from a draw ------------------------------------------------------------------
 
     def row_weights(self, local: list[list[Any]], state: Counts) -> np.ndarray:
         """E[m | v] or E[l | v], rows x components."""
@@ -257,7 +258,7 @@ class GroupCollapsedSteps(RowCollapsedSteps):
     """
 
     def init(self, blocks: Blocks, rng: np.random.Generator) -> tuple[Any, list[DrawnRows]]:
-        """Every token in a component of its own choice."""
+        """Every token in a random component."""
         state, local = super().init(blocks, rng)
         for rows in local:
             np.add.at(state.counts, (self.tokens[0].words, rows.z), 1)
@@ -281,7 +282,7 @@ class GroupCollapsedSteps(RowCollapsedSteps):
         return new, self.statistics(words, log_joint, new)
 
     def global_step(self, stats: Statistics, state: Any, rng: Any) -> Any:
-        """Nothing of Theta is drawn; the priors may follow the rows during the warm-up."""
+        """Theta is not drawn; during the warm-up the priors may be learnt from the rows."""
         hyper = self.next_priors(stats, state)
         return state._replace(counts=stats.words, hyper=hyper, sweep=state.sweep + 1)
 

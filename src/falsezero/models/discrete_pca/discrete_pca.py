@@ -55,18 +55,19 @@ class DiscretePCA(CountModel):
     - "gamma-multinomial": one group may be Poisson with l, all others multinomial with m, and the
       beta_k may differ.
 
-    NaN is refused: a multinomial count without one of its cells is no multinomial any more.
+    NaN is refused: without one of its cells, a multinomial count is no longer multinomial.
 
     Parameters
     ----------
     n_components : int, default=10
     family : {"dirichlet-multinomial", "gamma-poisson", "gamma-multinomial"}
     groups : sequence, mapping or None
-        One group name a column (or column -> group). In "gamma-multinomial" the group "poisson" is
-        the Poisson block. None puts all columns into one group.
+        One group name per column (or a mapping from columns to groups). In "gamma-multinomial" the
+        group "poisson" is the Poisson block. None puts all columns into one group.
     inference : {"em", "mean_field", "gibbs", "collapsed_gibbs"}
-        "em" (the default) finds the joint mode of weights and Theta: nearly the components of
-        "collapsed_gibbs", which draws v with the rest marginalised, in a fifth of its time.
+        "em" (the default) finds the joint mode of weights and Theta. Its components are nearly as
+        good as those of "collapsed_gibbs", which draws v with the rest marginalised, in a fraction
+        of the time.
         "mean_field" maximises a bound on the evidence and can learn the priors, "gibbs" draws
         (l, v, Theta) in turn. Samplers report means over the kept draws, not the last one.
     collapse : {"all", "weights"}, default="all"
@@ -76,12 +77,12 @@ class DiscretePCA(CountModel):
         Prior tokens of each component in a row; None stands for 50 / n_components, at most 0.5 (the
         slides' value) or, for "em", 0.1, and for the gammas' shape 0.5.
     beta : float, array or None
-        Rate of the gammas; None starts where the prior expects rows of the mean length.
+        Rate of the gammas; with None the prior expects rows of the mean length.
     eta : float, default=0.05
         Prior tokens of each column in a component (Dirichlet prior of Theta).
     learn_alpha, learn_beta : bool or None
-        Whether the priors follow the data: by maximising the bound, or during the warm-up of a
-        sampler. None is True for `beta` of gammas that was not given, else False.
+        Whether to learn the priors: by maximising the bound, or during the warm-up of a sampler.
+        None is True for `beta` of gammas that was not given, else False.
     inner_iter : int, default=1
         Mean field and EM: passes over the rows before Theta moves. 1 is the slides' mean field,
         many is "with inner loop convergence".
@@ -92,10 +93,11 @@ class DiscretePCA(CountModel):
         The length of a sampler's chain: sweeps before anything is kept, how many draws are kept,
         and how far apart. `max_iter` and `tol` are for mean field and EM.
     n_shards : int or None, default=None
-        "collapsed_gibbs": 1 is exact; more are sampled side by side on `n_jobs` threads, each
-        seeing the others' totals at the end of a phase. Shards decide the answer, threads do not.
-        None takes one for each of the `n_jobs` threads. Of `Shards` every file is a shard: it sees
-        the others' counts at the end of a sweep, on any number of workers (`falsezero.on_dask`).
+        "collapsed_gibbs": 1 is exact; several are sampled side by side on `n_jobs` threads, each
+        seeing the others' totals at the end of a phase. The answer depends on the number of shards,
+        not of threads. None means one per thread. In a table in files (`Shards`) every file is a
+        shard, which sees the others' counts at the end of a sweep, on any number of workers
+        (`falsezero.on_dask`).
     learning_offset, learning_decay, total_samples
         `partial_fit`: step t has weight (learning_offset + t)^-learning_decay, and a batch stands
         for `total_samples` rows.
@@ -115,10 +117,10 @@ class DiscretePCA(CountModel):
     objective_ : float
         The bound, the log joint mode, or the mean log joint probability of the kept draws.
     word_shape_, n_batches_ : array of shape (n_columns, n_components), int
-        Mean field and EM: expected counts by word with the prior's, and how many batches
-        `partial_fit` has seen since.
+        Mean field and EM: expected counts by word, including the prior's, and the number of batches
+        that `partial_fit` has seen.
     chains_ : list of dict
-        Samplers: what diagnostics need of each kept draw of each chain.
+        Samplers: the quantities that diagnostics need, for each kept draw of each chain.
     history_, converged_, n_iter_, n_features_in_, feature_names_in_
 
     Examples
@@ -220,7 +222,7 @@ class DiscretePCA(CountModel):
     def from_components(
         cls, components: Any, *, alpha: Any = None, beta: Any = 1.0, **params: Any
     ) -> DiscretePCA:
-        """A model whose components are known, from another library or another day.
+        """A model with known components, for instance from another library.
 
         >>> model = DiscretePCA.from_components([[0.5, 0.5, 0.0], [0.0, 0.0, 1.0]], alpha=0.1)
         >>> model.transform([[3, 2, 0]]).round(1)
@@ -298,7 +300,7 @@ class DiscretePCA(CountModel):
         if self.checkpoint is not None:
             raise ValueError(
                 f'checkpoint= is for inference="mean_field" and "em"; inference="{self.inference}" '
-                "cannot go on where it was."
+                "cannot be resumed."
             )
         fitted = [run_chain(self, blocks, seed) for seed in self._seeds()]
         self.chains_ = [posterior.trace(history) for posterior, history in fitted]
@@ -322,7 +324,7 @@ class DiscretePCA(CountModel):
         self.components_ = np.ascontiguousarray(theta.T[order])
         self.row_weights_ = weights[:, order]
         self.alpha_, self.beta_ = hyper.alpha[order], hyper.beta[order]
-        # Nothing of an earlier fit by other means may stay behind.
+        # Remove what an earlier fit by another inference may have left.
         for name in ("word_shape_", "n_batches_"):
             self.__dict__.pop(name, None)
         if self.inference not in _SAMPLERS:

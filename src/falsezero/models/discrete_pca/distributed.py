@@ -1,11 +1,11 @@
-"""Discrete PCA by collapsed Gibbs sampling over files: approximate-distributed sampling.
+"""Discrete PCA by collapsed Gibbs sampling over files: approximate distributed sampling.
 
-Every file is swept on its own, with the counts that all files together had at the end of the sweep
-before, and its own as they change; the counts of all files are added up after each sweep (Newman,
+Every file is swept on its own, with the total counts of all files at the end of the previous sweep
+and its own counts as they change; the counts of all files are added up after each sweep (Newman,
 Asuncion, Smyth and Welling, "Distributed Algorithms for Topic Models", JMLR 2009). That is the only
-approximation: within a sweep a file does not see what the others change. What travels is the
-table of counts, words x components, whatever the number of rows. Files, not workers, decide the
-answer.
+approximation: within a sweep a file does not see what the others change. Only the table of
+counts, words x components, is sent, whatever the number of rows. The answer depends on the files,
+not on the number of workers.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ from falsezero.models.discrete_pca.shards import RowLists, Shard, unlike_rows
 
 
 class MergedCounts(NamedTuple):
-    """The state: tokens by word and by group, of all files, priors, and what the last sweep said.
+    """The state: tokens of all files by word and by group, priors, and sums of the last sweep.
 
-    Before the first sweep `words` holds the rows that components begin from.
+    Before the first sweep `words` holds the rows that components start from.
     """
 
     words: np.ndarray
@@ -65,8 +65,8 @@ class FileSums(NamedTuple):
 class DistributedSteps(MarginalisedTheta):
     """Sweep each file against the merged counts of all.
 
-    The first sweep deals tokens out to components that begin as rows of the table. Draws are kept
-    as `sample` keeps them: every `thin`-th after `warmup`.
+    The first sweep assigns tokens to components that start as rows of the table. Draws are kept as
+    `sample` keeps them: every `thin`-th after `warmup`.
     """
 
     def __init__(
@@ -87,16 +87,16 @@ class DistributedSteps(MarginalisedTheta):
         self.warmup, self.thin, self.learns_beta = warmup, thin, learn[1]
         self.n_rows = blocks.shape[0]
 
-    # -- where to begin -------------------------------------------------------------------------
+    # -- the start ------------------------------------------------------------------------------
 
     def init(
         self, blocks: Blocks, rng: np.random.Generator
     ) -> tuple[MergedCounts, list[TokenRows]]:
-        """Components are rows that differ; no token has one yet."""
+        """Components start as dissimilar rows; no token has one yet."""
         return self.init_state(blocks, rng), [self.init_rows(None, rng) for _ in range(len(blocks))]
 
     def init_state(self, blocks: Blocks, rng: np.random.Generator) -> MergedCounts:
-        """Components begin as rows, of as many files as are easily held, that differ."""
+        """Components start as dissimilar rows of the first files (those that fit into memory)."""
         csr = sparse.vstack(first_rows(blocks), format="csr")
         k = len(self.hyper.alpha)
         words = csr[unlike_rows(csr, k, rng)].toarray().T.astype(np.float32)
@@ -104,7 +104,7 @@ class DistributedSteps(MarginalisedTheta):
         return MergedCounts(words, totals, self.hyper, 0, 0.0, 0.0, np.zeros(k))
 
     def init_rows(self, block: Any, rng: Any) -> TokenRows:
-        """Nothing is known of the tokens before the first sweep."""
+        """Empty row quantities, as before the first sweep."""
         k = len(self.hyper.alpha)
         return TokenRows(np.empty(0, _dtype_of(k)), np.empty((0, k), np.float32))
 
@@ -113,7 +113,7 @@ class DistributedSteps(MarginalisedTheta):
     def local_step(
         self, block: Block, local: TokenRows, state: MergedCounts, rng: np.random.Generator
     ) -> tuple[TokenRows, FileSums]:
-        """Draw the tokens of one file anew, given the merged counts."""
+        """Redraw the tokens of one file, given the merged counts."""
         tokens, stream = self.tokens_of(block), random_state_of(rng)
         if state.sweep == 0:
             rows = tokens.start(self._dealt(tokens, state, stream))
@@ -166,7 +166,7 @@ class DistributedSteps(MarginalisedTheta):
         return sweep >= self.warmup and (sweep - self.warmup + 1) % self.thin == 0
 
     def _dealt(self, tokens: Shard, state: MergedCounts, stream: Any) -> np.ndarray:
-        """Components of the tokens, given components that are rows of the table."""
+        """Initial components of the tokens, where components are rows of the table."""
         seeds = sparse.csr_array(state.words.T)
         inverse = 1.0 / (state.words.sum(axis=0, dtype=float) + self.eta * len(state.words))
         return tokens.seed(seeds, inverse, self.eta, stream)
@@ -174,7 +174,7 @@ class DistributedSteps(MarginalisedTheta):
     # -- rows -----------------------------------------------------------------------------------
 
     def tokens_of(self, block: Block) -> Shard:
-        """The tokens of a file, laid out once for as long as its rows are in memory."""
+        """The tokens of a file, laid out once and kept as long as its rows are in memory."""
         k = len(self.hyper.alpha)
         key = f"tokens, {k} components"
         if key not in block.derived:
@@ -200,7 +200,7 @@ class DistributedSteps(MarginalisedTheta):
 
 
 class MergedPosterior(Posterior):
-    """Means over the kept draws; those of the rows were added up where the rows are."""
+    """Means over the kept draws; the weights of the rows are summed where the rows are."""
 
     def __init__(self, steps: DistributedSteps, blocks: Blocks):
         super().__init__(steps)
@@ -229,5 +229,5 @@ class MergedPosterior(Posterior):
 
 
 def _dtype_of(n_components: int) -> Any:
-    """As few bytes as a component's number takes: it travels, or is written, once per token."""
+    """The smallest type for a component's number, because one per token is sent or written."""
     return np.uint16 if n_components <= 2**16 else np.int32

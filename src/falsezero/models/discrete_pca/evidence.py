@@ -1,9 +1,9 @@
-"""How probable is a row of counts, what else would it hold, and how many components are there?
+"""Estimates of likelihood and evidence: of a row, of further tokens in it, of the whole table.
 
-The slides' estimator of all three is the harmonic mean of likelihoods over Gibbs draws (slide
-"Estimating a good number of components"). It is unstable: it hears only of what the posterior
-visits. Better ones stand beside it: the left-to-right sampler and importance sampling for a row,
-annealed importance sampling for a whole table.
+The slides estimate all three by the harmonic mean of likelihoods over Gibbs draws (slide
+"Estimating a good number of components"), which is unstable because it depends only on where the
+posterior goes. Better estimators are offered beside it: the left-to-right sampler and importance
+sampling for a row, annealed importance sampling for a whole table.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def _rng(random_state: Any) -> np.random.Generator:
 
 
 def _whole(model: Any, X: Any, reset: bool = False) -> sparse.csr_array:
-    """The counts of a table, checked, in one piece."""
+    """The counts of a table, checked, as one sparse array."""
     if not isinstance(model, CountModel):
         raise TypeError(
             f"These estimators know the priors of DiscretePCA only; {type(model).__name__} has "
@@ -77,11 +77,11 @@ def row_log_likelihood(
     X : table of counts
     method : {"importance", "left_to_right", "harmonic"}
         "importance" draws weights from a widened mean-field posterior and is unbiased for every
-        model; "left_to_right" (Wallach et al., 2009; "dirichlet-multinomial" only) foretells each
-        token from those before it; "harmonic" is the slides' and is for comparison: it is too high
-        more often than not.
+        model; "left_to_right" (Wallach et al., 2009; "dirichlet-multinomial" only) predicts each
+        token from those before it; "harmonic" is the slides' estimator, for comparison only: it is
+        usually too high.
     n_draws : int
-        Draws of weights a row; particles of the left-to-right sampler.
+        Draws of weights per row, or particles of the left-to-right sampler.
     random_state : int, Generator, RandomState or None
     """
     values = _whole(model, X)
@@ -132,7 +132,7 @@ def log_what_if(
     more : table of the same shape
         The further tokens.
     n_draws : int, default=200
-        Draws of weights a row.
+        Draws of weights per row.
     random_state : int, Generator, RandomState or None
     """
     values = _whole(model, X)
@@ -159,23 +159,23 @@ def table_evidence(
     Parameters
     ----------
     model : DiscretePCA, fitted or not
-        Its settings are what is judged; nothing of a fit is used but `alpha_` and `beta_`.
+        Its settings are evaluated; of a fit only `alpha_` and `beta_` are used.
     X : table of counts
     method : {"annealed", "reverse", "harmonic"}
         "annealed" importance sampling (Neal, 2001) goes from the prior of v to its posterior in
-        `n_steps` sweeps, once a chain; its mean is unbiased on the natural scale, so its log errs
-        on the low side. "reverse" goes back from the posterior to the prior and errs on the high
-        side (Grosse, Ghahramani and Adams, 2015), as far as its start, a forward run and some more
+        `n_steps` sweeps per chain; its mean is unbiased on the natural scale, so its log errs on
+        the low side. "reverse" goes from the posterior back to the prior and errs on the high side
+        (Grosse, Ghahramani and Adams, 2015), provided that its start, a forward run and some more
         sweeps, has reached the posterior. Both together bracket the evidence: a gap far wider than
-        their errors says that `n_steps` is too small. "harmonic" is the slides', over `n_steps`
-        draws of the collapsed sampler after as many of warm-up; the general "gamma-multinomial"
-        does without it.
+        their errors says that `n_steps` is too small. "harmonic" is the slides' estimator, over
+        `n_steps` draws of the collapsed sampler after a warm-up of the same length; it is not
+        available for the general "gamma-multinomial".
     n_steps, n_chains : int
         Sweeps of a chain, and chains; longer chains are worth more than many.
     random_state : int, Generator, RandomState or None
     """
     fitted = "alpha_" in vars(model)
-    # What is learnt at the door (names, number of columns) must not make a model look fitted.
+    # Checking the table sets names and the number of columns, which must not look like a fit.
     model = model if fitted else clone(model)
     values = _whole(model, X, reset=not fitted)
     blocks = Blocks.cut(values, block_rows=values.shape[0])
@@ -197,7 +197,7 @@ def table_evidence(
         raise ValueError(
             f'method={method!r} is unknown; choose "annealed", "reverse" or "harmonic".'
         )
-    # Going back, the mean of the inverse weights is what is unbiased.
+    # In reverse, the mean of the inverse weights is unbiased.
     sign = -1 if method == "reverse" else 1
     mean = float(sign * (logsumexp(sign * np.asarray(logs)) - np.log(n_chains)))
     spread = float(np.std(logs, ddof=1) / np.sqrt(n_chains)) if n_chains > 1 else np.inf
@@ -210,7 +210,7 @@ def _is_general(family: Family) -> bool:
 
 
 def _log_lengths(steps: CollapsedSteps, values: sparse.csr_array) -> float:
-    """log of what the number of tokens in a Poisson block adds: p(L_1) for every order of them."""
+    """log p(L_1) L_1! of all rows: the term for the number of tokens in a Poisson block."""
     if not steps.family.poisson.any():
         return 0.0
     tokens = steps.tokens - steps.family.lengths(values)
@@ -218,7 +218,7 @@ def _log_lengths(steps: CollapsedSteps, values: sparse.csr_array) -> float:
 
 
 def _tempers(n_steps: int, method: str) -> tuple[np.ndarray, np.ndarray]:
-    """Powers of p(w | v) that lead a chain to its start, and those over which it is weighed."""
+    """Powers of p(w | v): those that lead a chain to its start, and those that enter its weight."""
     rising = np.linspace(0, 1, n_steps + 1) ** 2
     if method == "annealed":
         return rising[:1], rising
@@ -269,7 +269,7 @@ def _drawn_totals(
     u: np.ndarray,
     rng: np.random.Generator,
 ) -> np.ndarray:
-    """u of each row anew, which takes the place of the sum of weights in multinomial groups.
+    """Redraw u of each row, which stands for the sum of weights in multinomial groups.
 
     (sum_k l_k)^-L = int u^(L-1) exp(-u sum_k l_k) du / Gamma(L), so that given u the weights are
     gammas again and integrate out as in the Poisson block, their rates raised by u.
@@ -288,7 +288,7 @@ def _prior_draw(
     """Components of all tokens, and u of all rows, from the prior given the rows' token counts.
 
     `rows` and `is_poisson` are those of each token, `lengths` the tokens of each row that are in
-    multinomial groups. Tokens of a Poisson block come first: they bear on the weights.
+    multinomial groups. Tokens of a Poisson block are drawn first, because they inform the weights.
     """
     alpha, n_rows, z = steps.hyper.alpha, len(lengths), np.empty(len(rows), np.int32)
     own = rows[is_poisson]

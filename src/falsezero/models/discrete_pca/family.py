@@ -1,4 +1,4 @@
-"""Who is who in Discrete PCA: groups of columns, priors, and priors learnt from the data."""
+"""Groups of columns and priors of Discrete PCA, and how the priors are learnt."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Hyper(NamedTuple):
 
 
 class Family(NamedTuple):
-    """Which member of the general model a table is seen through (slide "general model").
+    """A member of the general model (slide "general model"): gammas or not, and groups of columns.
 
     With `gamma` the weights l are gammas and their scale matters; without it only
     m = l / sum_k l_k is left and its prior is a Dirichlet.
@@ -35,7 +35,7 @@ class Family(NamedTuple):
 
     @property
     def sizes(self) -> np.ndarray:
-        """How many columns each group has."""
+        """Number of columns in each group."""
         return np.bincount(self.groups, minlength=len(self.names)).astype(float)
 
     @property
@@ -55,7 +55,7 @@ class Family(NamedTuple):
         return np.asarray(values @ (~self.poisson).astype(values.dtype), dtype=float)
 
     def constant(self, values: Any) -> float:
-        """log of L_g! / prod_j w_j! over rows and groups: what no parameter changes."""
+        """log of L_g! / prod_j w_j! over rows and groups, which no parameter changes."""
         total = -float(gammaln(values.data + 1.0).sum())
         for g, name in enumerate(self.names):
             if not (self.gamma and name == POISSON):
@@ -87,7 +87,7 @@ class Family(NamedTuple):
 
 
 def read_family(family: str, groups: Any, n_columns: int, names: Any = None) -> Family:
-    """Make sense of `family=` and `groups=` for a table.
+    """The `Family` that `family=` and `groups=` describe, for a table.
 
     >>> read_family("gamma-multinomial", ["poisson", "noun", "noun"], 3).names
     ('noun', 'poisson')
@@ -106,7 +106,7 @@ def read_family(family: str, groups: Any, n_columns: int, names: Any = None) -> 
         keys = range(n_columns) if names is None else names
         missing = [key for key in keys if key not in groups]
         if missing:
-            raise ValueError(f"groups= says nothing about the column {missing[0]!r}.")
+            raise ValueError(f"groups= does not mention the column {missing[0]!r}.")
         groups = [groups[key] for key in keys]
     labels = np.asarray([str(label) for label in groups])
     if len(labels) != n_columns:
@@ -176,7 +176,7 @@ def learnt_priors(
     mean_log: np.ndarray,
     mean: np.ndarray,
 ) -> Hyper:
-    """Priors that maximise the density of the rows' weights; `learn` says whether alpha, and beta.
+    """Priors that maximise the density of the rows' weights; `learn` selects alpha, beta or both.
 
     `mean_log` and `mean` are the means over rows of log l_k and l_k (or of log m_k).
     """

@@ -1,9 +1,9 @@
-"""Discrete PCA by Gibbs sampling with Theta drawn: rows are independent given it, so every block
-is sampled side by side without approximation.
+"""Discrete PCA by Gibbs sampling of Theta too. Given Theta rows are independent, so that blocks
+can be sampled side by side without approximation.
 
 `DirectGibbsSteps` draws (l, v) in turn; `RowCollapsedSteps` marginalises l out of each token's draw
-(slide "Gibbs with Rao-Blackwellisation"). Where multinomial groups meet gammas of unequal rates,
-the factor 1 / (sum_k l_k)^L is opened by one more variable per row, u ~ Gamma(L, sum_k l_k):
+(slide "Gibbs with Rao-Blackwellisation"). With multinomial groups and gammas of unequal rates,
+the factor 1 / (sum_k l_k)^L is handled by an auxiliary variable per row, u ~ Gamma(L, sum_k l_k):
 given u the l_k are again gammas, of rate beta_k + delta_P + u.
 """
 
@@ -20,7 +20,7 @@ from falsezero.models.discrete_pca.family import Family, Hyper, learnt_priors
 
 _TINY = 1e-150
 LARGE = 64
-"""Count of a cell above which its tokens are dealt at once, not one by one."""
+"""Count of a cell above which its tokens are drawn as one multinomial, not one by one."""
 
 _AT_ONCE = 10_000
 
@@ -80,7 +80,7 @@ def is_learning_sweep(sweep: int, warmup: int) -> bool:
 
 
 def random_state_of(rng: np.random.Generator) -> np.ndarray:
-    """A state for the kernels' own random numbers."""
+    """Seed of the kernels' own random generator."""
     return rng.integers(1, 2**63, size=1, dtype=np.uint64)
 
 
@@ -88,7 +88,7 @@ def split_large_counts(
     csr: Any, weights: np.ndarray, theta: np.ndarray, counts: np.ndarray, words: np.ndarray,
     rng: np.random.Generator,
 ) -> None:  # fmt: skip
-    """Deal cells of more than `LARGE` tokens as one multinomial each, whatever their count."""
+    """Draw the components of cells with more than `LARGE` tokens as one multinomial each."""
     cells = np.flatnonzero(csr.data > LARGE)
     rows = np.searchsorted(csr.indptr, cells, side="right") - 1
     for start in range(0, len(cells), _AT_ONCE):
@@ -103,8 +103,8 @@ def split_large_counts(
 class DirectGibbsSteps:
     """Draw v given (l, Theta), then l given v, then Theta given v (slide "Algorithm Issues").
 
-    During the first `warmup` sweeps alpha and beta may follow the draws; from then on they stay, so
-    that what is kept has one target.
+    During the first `warmup` sweeps alpha and beta may be learnt from the draws; then they are
+    fixed, so that all kept draws have the same target distribution.
     """
 
     state_params: dict[str, int | None] = {}
@@ -125,7 +125,7 @@ class DirectGibbsSteps:
         self.constant = sum(family.constant(b.csr) for b in blocks)
 
     def init(self, blocks: Blocks, rng: np.random.Generator) -> tuple[Drawn, list[DrawnRows]]:
-        """Theta near the column means, weights at the prior's mean."""
+        """Theta near the column means, weights at the mean of their prior."""
         total, _ = blocks.column_counts
         shape = (len(total), len(self.hyper.alpha))
         counts = np.zeros(shape)
@@ -134,7 +134,7 @@ class DirectGibbsSteps:
         return state, [self.start_rows(b, rng) for b in blocks]
 
     def start_rows(self, block: Block, rng: np.random.Generator) -> DrawnRows:
-        """Weights as the prior expects them."""
+        """Weights at the mean of their prior."""
         alpha, beta = self.hyper
         mean = alpha / beta if self.family.gamma else alpha / alpha.sum()
         weights = np.tile(mean, (block.shape[0], 1))
@@ -159,7 +159,7 @@ class DirectGibbsSteps:
         return new, self.statistics(words, log_joint, new)
 
     def statistics(self, words: np.ndarray, log_joint: float, rows: DrawnRows) -> Statistics:
-        """What the state and the priors need of a block."""
+        """The statistics of a block, for the state and the priors."""
         w = rows.weights
         return Statistics(words, log_joint, np.log(w).sum(axis=0), w.sum(axis=0), len(w))
 
@@ -179,7 +179,7 @@ class DirectGibbsSteps:
         return hyper.beta + self.family.delta + rows.pull[:, None]
 
     def log_prior(self, block: Block, rows: DrawnRows, hyper: Hyper) -> float:
-        """log p(l), with what the likelihood makes of the scale of l."""
+        """log p(l), plus the terms of the likelihood that depend on the scale of l."""
         w = rows.weights
         total = float((np.log(w) @ (hyper.alpha - 1)).sum())
         total += len(w) * self.family.log_weight_norm(hyper)
@@ -211,10 +211,10 @@ class DirectGibbsSteps:
         """Samplers take no strides."""
         return reference
 
-    # -- what a draw says -----------------------------------------------------------------------
+    # -- estimates from a draw ------------------------------------------------------------------
 
     def add_components(self, state: Drawn, means: np.ndarray | None = None) -> np.ndarray:
-        """E[Theta | v], words x components, added to a sum of them."""
+        """E[Theta | v], words x components, added to `means`."""
         found = self.family.normalise(self.eta + state.counts)
         return found if means is None else means + found
 
@@ -237,7 +237,7 @@ class RowCollapsedSteps(DirectGibbsSteps):
         self.tokens = {b.start: Tokens.of(b.csr) for b in blocks}
 
     def start_rows(self, block: Block, rng: np.random.Generator) -> DrawnRows:
-        """Every token in a component of its own choice."""
+        """Every token in a random component."""
         rows = super().start_rows(block, rng)
         row_ptr, words = self.tokens[block.start]
         z = rng.integers(len(self.hyper.alpha), size=len(words)).astype(np.int32)

@@ -1,4 +1,4 @@
-"""How many tokens of each component a row holds before its words are seen, for gamma weights.
+"""Prior distribution of the number of tokens per component in a row, for gamma weights.
 
 With l_k ~ Gamma(alpha_k, beta_k) integrated out (slide "Likelihood with Components Marginalised"),
 the tokens c_k of a row in a Poisson block are negative binomials, and their sum L is their
@@ -49,9 +49,9 @@ class TokenPrior:
 def log_length(hyper: Hyper, lengths: np.ndarray) -> np.ndarray:
     """log p(L) of rows in a Poisson block, their weights integrated out.
 
-    Closed for one rate. Else, with x_k = 1 / (1 + beta_k), the probabilities of a sum of negative
-    binomials obey (L + 1) p(L + 1) = sum_k alpha_k (x_k p(L) + x_k^2 p(L - 1) + ...), a sum of
-    positive terms that costs K a step. Between whole numbers log p is interpolated.
+    In closed form for one rate. Otherwise, with x_k = 1 / (1 + beta_k), the probabilities of a sum
+    of negative binomials obey (L + 1) p(L + 1) = sum_k alpha_k (x_k p(L) + x_k^2 p(L - 1) + ...), a
+    sum of positive terms that costs K per step. Between whole numbers log p is interpolated.
 
     >>> hyper = Hyper(np.array([1.0, 1.0]), np.array([1.0, 3.0]))
     >>> np.exp(log_length(hyper, np.array([0.0, 1.0]))).round(3)

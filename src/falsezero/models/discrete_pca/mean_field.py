@@ -1,9 +1,9 @@
 """Discrete PCA by optimisation: mean field, and EM for the joint mode.
 
-Both are one algorithm. Rows hold a shape a_ik and, where l are gammas, a rate b_ik; a column holds
-lambda_jk. Mean field reads them as q(l_k) = Gamma(a, b) or q(m) = Dirichlet(a) and
-q(theta_k) = Dirichlet(lambda_k) and feeds exp(E log) to the pass over the counts; EM reads them as
-a point, the mode of p(w, l, Theta) over log l and log Theta, and feeds the point itself.
+Both are one algorithm. Rows have a shape a_ik and, where l are gammas, a rate b_ik; a column has
+lambda_jk. Mean field interprets them as q(l_k) = Gamma(a, b) or q(m) = Dirichlet(a) and
+q(theta_k) = Dirichlet(lambda_k) and passes exp(E log) to the kernel; EM interprets them as
+a point, the mode of p(w, l, Theta) over log l and log Theta, and passes the point itself.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ from falsezero.models.discrete_pca.shards import anchored_counts
 _TINY = 1e-100
 _START_SWEEPS = 5
 _START_ENTRIES = 2_000_000
-"""Stored cells of a table in files that its components begin from."""
+"""Number of stored cells, of a table in files, from which its components start."""
 _TOKENS_PER_CELL = 20
-"""Tokens that the start's sampler is given for each stored cell; larger counts are scaled down."""
+"""Tokens per stored cell in the sampler of the start; larger counts are scaled down."""
 
 
 class Words(NamedTuple):
-    """The state: lambda_jk, what the pass is fed, the divergence of q(Theta), and the priors."""
+    """The state: lambda_jk, the factors for the kernel, the divergence of q(Theta), the priors."""
 
     shape: np.ndarray
     factors: np.ndarray
@@ -52,7 +52,7 @@ class Rows(NamedTuple):
 
 
 class RowView(NamedTuple):
-    """What a row's quantities mean: factors for the pass, divergence, means for the priors."""
+    """Quantities derived from rows: factors for the kernel, divergence, sums for the priors."""
 
     factors: np.ndarray
     divergence: float
@@ -72,7 +72,7 @@ class Statistics(NamedTuple):
 
 
 def first_rows(blocks: Blocks) -> list[sparse.csr_array]:
-    """Rows from which components begin: all of them, or as many files as are easily held."""
+    """Rows from which components start: all of them, or as many files as fit into memory."""
     found: list[sparse.csr_array] = []
     for block in blocks:
         found.append(block.csr)
@@ -85,8 +85,8 @@ class MeanFieldSteps:
     """Coordinate ascent on the evidence bound (slides "Mean Field"); q(Theta) is Dirichlet.
 
     `inner` passes over a block's rows are taken before Theta moves: 1 is the slides' mean field,
-    many is "with inner loop convergence", which the slides have in the first cycle only
-    (`first_only`). `start_sweeps` of 0 begins from noise, as the slides do.
+    many is "with inner loop convergence", which the slides use in the first cycle only
+    (`first_only`). With `start_sweeps` = 0 the fit starts from noise, as in the slides.
     """
 
     state_params = {"shape": 1}
@@ -110,14 +110,14 @@ class MeanFieldSteps:
         self.lengths = {b.start: family.lengths(b.csr) for b in blocks}
         self.constant = sum(family.constant(b.csr) for b in blocks)
 
-    # -- where to begin -------------------------------------------------------------------------
+    # -- the start ------------------------------------------------------------------------------
 
     def init(self, blocks: Blocks, rng: np.random.Generator) -> tuple[Words, list[Rows]]:
-        """Where some sweeps of collapsed Gibbs sampling lead from anchor words, or noise.
+        """Some sweeps of collapsed Gibbs sampling from anchor words, or noise.
 
-        From noise, coordinate ascent settles in the next best optimum before rows and components
-        have found each other; words beside anchor words are nearly the components already, and a
-        few sweeps sort out which rows have which.
+        From noise, coordinate ascent ends in a poor optimum near the start. Words that occur beside
+        anchor words are nearly the components already, and a few sweeps find out which rows have
+        which component.
         """
         if self.start_sweeps and any(b.csr.nnz for b in blocks):
             return self._sampled_start(blocks, rng)
@@ -133,7 +133,7 @@ class MeanFieldSteps:
         n_tokens = float(csr.sum(dtype=float))
         n_rows = csr.shape[0]
         times = float(blocks.column_counts[0].sum()) / n_tokens if n_rows < blocks.shape[0] else 1.0
-        # Every stored cell keeps a token at least, so parts of tokens are rounded up.
+        # Round up, so that every stored cell keeps at least one token.
         share = min(1.0, _TOKENS_PER_CELL * csr.nnz / n_tokens)
         csr.data = np.ceil(csr.data * share)
         whole = Blocks.cut(csr, n_rows)
@@ -161,7 +161,7 @@ class MeanFieldSteps:
         rate = np.broadcast_to(hyper.beta + self.delta + pull, shape.shape)
         return Rows(shape.astype(self.dtype), np.array(rate, dtype=self.dtype))
 
-    # -- what the quantities mean ---------------------------------------------------------------
+    # -- derived quantities ---------------------------------------------------------------------
 
     def read_words(self, shape: np.ndarray, hyper: Hyper) -> Words:
         """exp(E log theta_jk) and KL(q(Theta) || prior)."""
@@ -213,8 +213,8 @@ class MeanFieldSteps:
             if settled:
                 break
         new, view, log_z, words = self.row_step(block, local, state, len(state.shape))
-        # Priors follow the new rows: from the old ones both would make the same correction, and
-        # together overshoot.
+        # Priors are learnt from the new rows: with the old ones both would make the same
+        # correction and overshoot.
         renewed = self.read_rows(block, new, state.hyper) if any(self.learn) else view
         stats = Statistics(
             words, log_z, view.divergence, renewed.sum_log, renewed.sum_mean, block.shape[0]
@@ -224,7 +224,7 @@ class MeanFieldSteps:
     def row_step(
         self, block: Block, local: Rows, state: Words, n_words: int
     ) -> tuple[Rows, RowView, float, np.ndarray]:
-        """a_k = alpha_k + sum_j w_j n_jk for each row; expected counts by word if asked for."""
+        """a_k = alpha_k + sum_j w_j n_jk for each row, and expected counts by word if `n_words`."""
         view = self.read_rows(block, local, state.hyper)
         csr = block.csr
         row_stat = np.empty_like(view.factors)
@@ -249,11 +249,11 @@ class MeanFieldSteps:
         return new._replace(cycle=state.cycle + 1)
 
     def objective(self, stats: Statistics, state: Words) -> float:
-        """The evidence bound, at the point that the statistics were taken at."""
+        """The evidence bound, at the point where the statistics were computed."""
         return self.constant + stats.log_z - stats.divergence - state.divergence
 
     def project(self, trial: Point, reference: Point) -> Point:
-        """Shapes stay above a share of what they were, and above their prior's share."""
+        """Keep shapes above a share of their previous values."""
         shape = np.maximum(trial.state.shape, 0.3 * reference.state.shape)
         state = self.read_words(shape.astype(self.dtype), reference.state.hyper)
         state = state._replace(cycle=reference.state.cycle)

@@ -1,4 +1,4 @@
-"""Means over the draws of a chain, added up as they come, and traces without labels."""
+"""Running means over the draws of a chain, and traces that do not depend on component order."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from falsezero.inference.contract import Point
 
 
 class Posterior:
-    """What a sampler of Discrete PCA says in the end: means over draws, not the last one.
+    """The result of a sampler of Discrete PCA: means over draws, not the last one.
 
-    Components may change their names between chains but hardly within one, so means are taken
-    within a chain.
+    The order of components may differ between chains but hardly changes within one, so means are
+    taken within a chain.
     """
 
     def __init__(self, steps: Any):
@@ -32,7 +32,7 @@ class Posterior:
         self._take(point.state, float(np.square(share).sum(axis=1).mean()), share.mean(axis=0))
 
     def _take(self, state: Any, concentration: float, share: np.ndarray) -> None:
-        """Add the components of a draw, and note what does not depend on their names."""
+        """Add the components of a draw, and record what does not depend on their order."""
         self._components = self.steps.add_components(state, self._components)
         self.hyper = state.hyper
         self.n_draws += 1
@@ -50,9 +50,9 @@ class Posterior:
         return self._row_weights / self.n_draws
 
     def trace(self, history: list[dict[str, Any]]) -> dict[str, np.ndarray]:
-        """Quantities of each draw that do not depend on the names of the components."""
+        """Quantities of each draw that do not depend on the order of the components."""
         log_joint = [row["objective"] for row in history if row["what"] == "draw"]
-        # A chain that was stopped during its warm-up speaks by where it ended.
+        # A chain that was stopped during its warm-up reports where it ended.
         log_joint = log_joint or [history[-1]["objective"]]
         kept = {name: np.asarray(values) for name, values in self._trace.items()}
         return {"log_joint": np.asarray(log_joint), **kept}

@@ -1,7 +1,7 @@
-"""log p of rows of counts under a Theta that is known, their weights integrated out.
+"""log p of rows of counts under a known Theta, with their weights integrated out.
 
-Importance sampling, row by row: the draws of a row depend on its content and a seed alone, so that
-a row has the same score in any company.
+Importance sampling, row by row: the draws of a row depend only on its content and a seed, so that
+its score does not depend on the other rows.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from falsezero.models.discrete_pca.lengths import has_one_rate, log_length
 from falsezero.models.discrete_pca.rows import KnownTheta
 
 _WIDER = 0.7
-"""Share of a row's tokens that the proposal believes: wider than the posterior, never narrower."""
+"""Share of a row's tokens that the proposal uses, so that it is wider than the posterior."""
 
 _PASSES = 30
-"""Mean-field passes behind a proposal: a fixed number, so that no row waits for another."""
+"""Mean-field passes for a proposal; a fixed number, so that rows do not affect each other."""
 
 _FROM_PRIOR = 0.2
 """Share of draws from the prior: no importance weight exceeds five times p(w | l)."""
 
 
 class KnownModel(NamedTuple):
-    """What the likelihood of a row depends on."""
+    """The parameters of the likelihood of a row."""
 
     family: Family
     hyper: Hyper
@@ -43,7 +43,7 @@ def bag_log_likelihood(
     """log p(w | L) of each row: its counts given the total of each group of columns.
 
     Gammas of one rate have shares that do not depend on their sum, so a Poisson block given its
-    total is the multinomial of a Dirichlet. Else p(L) is divided out.
+    total is the multinomial of a Dirichlet. Otherwise p(L) is divided out.
     """
     family, hyper, _ = model
     if has_one_rate(hyper):
@@ -61,8 +61,8 @@ def row_importance(
 ) -> np.ndarray:
     """log of the mean of p(w | l) p(l) / q(l) over draws from q, with p(L) of a Poisson block.
 
-    q is mean field with fewer tokens behind it, and the prior for every fifth draw. The mean is
-    unbiased, so its logarithm is low rather than high.
+    q is a mean-field posterior from fewer tokens, and the prior for every fifth draw. The mean is
+    unbiased, so its logarithm tends to be low.
     """
     values = sparse.csr_array(values, dtype=float)
     shape, rate = _proposals(model, values)

@@ -17,7 +17,7 @@ from falsezero.models.discrete_pca.settings import learned_priors, n_shards_of
 
 
 def is_marginalised(model: Any) -> bool:
-    """Whether only the components of tokens are drawn, so that rows can be in several parts."""
+    """Whether only the components of tokens are drawn, so that rows can be split into shards."""
     exact = model.inference == "collapsed_gibbs" and model.collapse == "all"
     return bool(exact and model.family != "gamma-multinomial")
 
@@ -25,7 +25,7 @@ def is_marginalised(model: Any) -> bool:
 def run_chain(
     model: Any, blocks: Blocks, seed: np.random.SeedSequence
 ) -> tuple[Posterior, list[dict[str, Any]]]:
-    """What a chain says and its history; draws are added up as they come, never kept."""
+    """The posterior means of a chain, and its history; draws are summed as they come, not kept."""
     in_parts = is_marginalised(model)
     n_parts = n_shards_of(model) if in_parts and not blocks.in_files else len(blocks)
     listeners = () if model.callback is None else (model.callback,)
@@ -51,7 +51,7 @@ def run_chain(
 
 
 def marginalised_steps(model: Any, blocks: Blocks, run: Any) -> Any:
-    """The steps of a sampler of components alone, for a table in memory or in files."""
+    """The steps of the collapsed sampler, for a table in memory or in files."""
     family = model._family(blocks.shape[1])
     hyper, learn = model._priors(family, blocks), learned_priors(model, family)
     if blocks.in_files:

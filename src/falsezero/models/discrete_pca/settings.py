@@ -1,4 +1,4 @@
-"""Settings of Discrete PCA that need a second look: counts, lengths of fits, threads."""
+"""Checks and defaults of Discrete PCA: counts, priors, lengths of fits, threads."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ _LENGTHS = {
     True: ("max_iter", "tol", "inner_iter", "inner_cycles"),
     False: ("warmup", "n_draws", "thin", "n_shards"),
 }
-"""What has no effect on samplers, and on mean field and EM."""
+"""Settings without effect on samplers, and on mean field and EM."""
 
 _COUNTABLE = 2.0**53
-"""Whole numbers beyond which a double skips some."""
+"""Largest number up to which a double represents every integer."""
 
 _MOST_TOKENS = 10**9
-"""Tokens that collapsed samplers can hold: each is kept with its component."""
+"""Most tokens for collapsed samplers, which store the component of each."""
 
 
 def check_counts(data: np.ndarray, name: str, sampler: str | None) -> None:
@@ -65,17 +65,17 @@ def per_component(name: str, value: Any, n_components: int) -> np.ndarray:
 
 
 def default_alpha(family: Family, inference: str, n_components: int) -> float:
-    """Prior tokens of a component in a row where nothing else was said.
+    """Default number of prior tokens of a component in a row.
 
-    A joint mode counts all of alpha, a mean field exp(psi(alpha + c)), about c + alpha - 1/2: "em"
-    wants less of it.
+    A joint mode counts all of alpha, a mean field exp(psi(alpha + c)), about c + alpha - 1/2, so
+    that "em" needs a smaller alpha.
     """
     most = 0.1 if inference == "em" else 0.5
     return 0.5 if family.gamma else min(most, 50.0 / n_components)
 
 
 def learned_priors(model: Any, family: Family) -> tuple[bool, bool]:
-    """Whether alpha and beta follow the data."""
+    """Whether alpha and beta are learnt."""
     if model.inference == "em":
         if model.learn_alpha or model.learn_beta:
             raise ValueError(
@@ -88,12 +88,12 @@ def learned_priors(model: Any, family: Family) -> tuple[bool, bool]:
 
 
 def n_shards_of(model: Any) -> int:
-    """Shards of the collapsed sampler: as asked for, or one for each thread."""
+    """Number of shards of the collapsed sampler: as given, or one per thread."""
     return effective_n_jobs(model.n_jobs) if model.n_shards is None else model.n_shards
 
 
 def warn_of_no_effect(model: Any) -> None:
-    """Say which settings were changed that the inference asked for does not look at."""
+    """Warn about settings that were changed but have no effect on the chosen inference."""
     sampler = model.inference in ("gibbs", "collapsed_gibbs")
     defaults = {p.name: p.default for p in _parameters(model)}
     changed = [n for n in _LENGTHS[sampler] if getattr(model, n) != defaults[n]]
@@ -109,7 +109,7 @@ def warn_of_no_effect(model: Any) -> None:
     if model.inference == "collapsed_gibbs" and model.collapse == "all" and idle:
         warnings.warn(
             f"n_jobs={model.n_jobs} has no effect with n_shards=1: one shard is sampled by one "
-            "thread; leave n_shards=None for one shard a thread.",
+            "thread; leave n_shards=None for one shard per thread.",
             UserWarning,
             stacklevel=4,
         )

@@ -1,4 +1,4 @@
-"""Some rows' tokens with their components, laid out for the collapsed sweep."""
+"""The tokens of some rows with their components, laid out for the collapsed sweep."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _SHORT = 2**16
 
 
 class SweepPrior(NamedTuple):
-    """What a sweep is told, in single precision: alpha_k, scale_k, eta and eta times group size."""
+    """Priors of a sweep in single precision: alpha_k, scale_k, eta and eta times group size."""
 
     alpha: np.ndarray
     scale: np.ndarray
@@ -41,10 +41,10 @@ def even_cuts(weights: np.ndarray, parts: int) -> list[slice]:
 
 
 def unlike_rows(csr: Any, k: int, rng: np.random.Generator) -> np.ndarray:
-    """Choose k rows, long ones more likely, and each unlike those before (as k-means++ does).
+    """Choose k dissimilar rows, preferring long ones, as k-means++ does.
 
-    A row is as unlike as its distance, one minus the cosine between square roots of counts, from
-    the nearest row chosen. The choice is among a few times k rows, so that it costs little.
+    Dissimilarity is one minus the cosine between square roots of counts, to the nearest row chosen
+    so far. The choice is among a few times k rows, so that it costs little.
     """
     tokens = np.asarray(csr.sum(axis=1), dtype=float) + 1e-9
     few = min(len(tokens), 4 * k + 20)
@@ -64,11 +64,11 @@ def unlike_rows(csr: Any, k: int, rng: np.random.Generator) -> np.ndarray:
 def anchored_counts(csr: Any, k: int, rng: np.random.Generator) -> Any:
     """Words that occur beside k anchor words, k x words: a first guess at the components.
 
-    An anchor is a word of few components. Words that occur together with others like an anchor are
-    mixtures of anchors, so anchors are the corners of what words co-occur with; they are found one
-    by one, each the furthest from the span of those before (Arora et al., 2013), in a random
-    projection. The company of rare words is mostly chance and lies far out for no reason, so it is
-    drawn towards the mean, and words of very few rows are no candidates.
+    An anchor is a word of few components. The co-occurrence profile of any word is a mixture of
+    those of the anchors, so anchors are the corners of all profiles; they are found one by one,
+    each the furthest from the span of those before (Arora et al., 2013), in a random projection.
+    Profiles of rare words are mostly chance and lie far out for no reason, so they are shrunk
+    towards the mean, and words of very few rows are no candidates.
     """
     n_rows, n_words = csr.shape
     counts = sparse.csr_array(csr, dtype=float)
@@ -99,7 +99,7 @@ class RowLists(NamedTuple):
 
 
 class Shard:
-    """Some rows' tokens, word by word; each row keeps a list of the components that it uses."""
+    """The tokens of some rows, word by word; each row has a list of the components it uses."""
 
     def __init__(self, csr: Any, rows: slice, word_parts: list[slice], n_components: int):
         part = csr[rows].tocsc()
@@ -117,7 +117,7 @@ class Shard:
         return np.repeat(np.arange(len(self.word_ptr) - 1), np.diff(self.word_ptr))
 
     def seed(self, seeds: Any, inverse: np.ndarray, eta: float, stream: Any) -> np.ndarray:
-        """Components of the tokens, each drawn given components that are one row of `seeds`."""
+        """Draw the component of each token, where component k is row k of `seeds`."""
         z = np.empty(len(self.docs), np.int32)
         columns = seeds.tocsc()
         seed_components(
@@ -135,7 +135,7 @@ class Shard:
 
     def sweep(self, part: int, rows: RowLists, words: Any, totals: Any, groups: Any,
               prior: SweepPrior, stream: Any) -> None:  # fmt: skip
-        """Draw the tokens of one part of the words anew, in place."""
+        """Redraw the tokens of one part of the words, in place."""
         inside = self.parts[part]
         sweep = sweep_words if self.short else sweep_long_documents
         sweep(
@@ -148,7 +148,7 @@ class Shard:
         return log_rising_lists(self.starts, rows.sizes, rows.lists, alpha)
 
     def pairs(self, rows: RowLists) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Row, component and count of everything that is not zero."""
+        """Row, component and count of all non-zero counts."""
         where = np.repeat(np.arange(len(rows.sizes)), rows.sizes)
         first = np.concatenate([[0], np.cumsum(rows.sizes)])[:-1]
         entries = rows.lists[np.arange(len(where)) + (self.starts[:-1] - first)[where]]

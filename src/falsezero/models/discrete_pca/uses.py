@@ -1,4 +1,4 @@
-"""What a fitted Discrete PCA is used for: weights of rows, held-out scores, new rows, draws."""
+"""Methods of a fitted Discrete PCA: weights of rows, held-out scores, new rows, draws."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ _DRAWS = 200
 
 
 class CountModel(CompletesRows, OptimisedModel):
-    """Estimator of counts whose rows mix components: everything but how they are learnt.
+    """Base of models of counts whose rows mix components: all methods except fitting.
 
-    A member has, once fitted, `components_`, `alpha_`, `beta_` and `family_`.
+    A fitted model has `components_`, `alpha_`, `beta_` and `family_`.
     """
 
     capabilities = Capabilities(
@@ -69,7 +69,7 @@ class CountModel(CompletesRows, OptimisedModel):
     def _average_weights(self) -> np.ndarray:
         if "row_weights_" in vars(self):
             return super()._average_weights
-        # Theta came batch by batch, or from elsewhere: there is only the prior.
+        # Learnt in batches, or given: there are no training rows, only the prior.
         return self.alpha_ / (self.beta_ if self.family_.gamma else self.alpha_.sum())
 
     def _settle(self, blocks: Blocks, exposure: float = 1.0) -> np.ndarray:
@@ -84,7 +84,8 @@ class CountModel(CompletesRows, OptimisedModel):
 
         With the multinomial coefficient, as in every model of counts. Rows of several groups of
         columns are judged given the total of each. Estimated by importance sampling with 200 draws
-        a row, seeded by its content: unbiased for the probability, so rather low for its logarithm.
+        per row, seeded by its content: unbiased for the probability, so its logarithm tends to be
+        low.
         """
         blocks = self._blocks(X, reset=False)
         values = sparse.csr_array(sparse.vstack([b.csr for b in blocks], format="csr"))
