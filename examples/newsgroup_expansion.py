@@ -1,11 +1,11 @@
-"""Expand short messages: which words would have fitted, had the writer gone on?
+"""Expand short messages: which words might the writer have used next?
 
-After Kabán and Bingham, section 5.3. A message uses a few of the words that its topic has. Coded as
-zeros and ones, most zeros of a message are therefore not statements but silence; binary ICA finds
-the silence as a component of its own, blank in every word. Without that component the remaining
-weights say what the message is about, and the probabilities of absent words expand it.
+After Kabán and Bingham, section 5.3. A message uses a few of the words of its topic, so most of
+its zeros are omissions. Binary ICA finds them as a component of its own, which makes no words.
+Without that component the remaining weights show what the message is about, and absent words with a
+high probability expand it.
 
-Run it with FALSEZERO_DATA naming the folder of the data sets:
+Set FALSEZERO_DATA to the folder of the data sets, then:
 
     python examples/newsgroup_expansion.py
 """
@@ -22,7 +22,7 @@ SHOWN = 12
 
 
 def main() -> None:
-    """Fit four newsgroups, name the blank component, and expand messages never seen."""
+    """Fit four newsgroups, name the blank component, and expand new messages."""
     messages = load_newsgroups4(n_documents=105, n_words=100, random_state=1)
     table, group = messages.table, messages.target
     n_words = table.to_numpy().sum(axis=1)
@@ -42,7 +42,7 @@ def main() -> None:
 
     new = table.select(rows=chosen)
     expanded = fz.denoise(model, new).probability.to_numpy()
-    print("\nMessages never seen: their words, and the words they might have used")
+    print("\nNew messages: their words, and the words they might have used")
     for present, probability, label in zip(new.to_numpy(), expanded, group[chosen], strict=True):
         absent = np.where(present == 1, -1.0, probability)
         best = np.argsort(-absent)[:SHOWN]

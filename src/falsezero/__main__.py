@@ -6,7 +6,7 @@ __all__ = ["run"]
 
 
 def run() -> int:
-    """Run the command; Ctrl-C while it is still being imported is told like any other."""
+    """Run the command; Ctrl-C during its import is reported like any other."""
     try:
         from falsezero.cli import main
 

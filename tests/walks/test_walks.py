@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import runpy
 import sys
 from pathlib import Path
@@ -50,3 +51,12 @@ def test_what_the_ecologist_shows(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     table = fz.read(tmp_path / "plots.csv", index="plot", drop="total", binarize=0)
     assert table.shape == (75, 24)
     assert pd.api.types.is_integer_dtype(table.rows)
+
+
+@pytest.mark.skipif(not os.environ.get("FALSEZERO_DATA"), reason="FALSEZERO_DATA is not set")
+def test_messages_are_expanded_by_words_of_their_topic(capsys: pytest.CaptureFixture[str]) -> None:
+    runpy.run_path(str(WALKS.parent / "newsgroup_expansion.py"), run_name="__main__")
+    shown = capsys.readouterr().out
+    assert shown.count(": blank\n") == 1
+    crypt = shown.split("[sci.crypt]")[1].splitlines()
+    assert {"clipper", "chip", "encrypt", "govern", "kei"} & set(crypt[1].split()[::2])

@@ -116,7 +116,7 @@ def numbered_files(folder: str | PathLike[str], name: str, number: int) -> list[
 
 
 def without_rows(model: Any) -> Any:
-    """A copy that knows nothing of the rows it was fitted to, so that little travels."""
+    """A copy without the training rows, so that little is sent to the workers."""
     light = copy.copy(model)
     for name in {"n_jobs", "callback"} & vars(light).keys():
         setattr(light, name, None)

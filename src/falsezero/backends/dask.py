@@ -202,7 +202,7 @@ class SharedPayload:
 
 
 def _identity(thing: Any) -> Any:
-    """Lists are made anew in every call, what is in them is not."""
+    """Identify a list by its items, because lists are created anew in every call."""
     return tuple(map(_identity, thing)) if isinstance(thing, list) else id(thing)
 
 

@@ -112,7 +112,7 @@ class CompletesRows:
         return float(np.exp(-self.completion_score(X)))
 
     def _weights_of_half(self: Any, shown: Blocks) -> np.ndarray:
-        """Weights of rows of which half the tokens are shown."""
+        """Weights of rows, given half of their tokens."""
         weights: np.ndarray = self._settle(shown)
         return weights
 

@@ -39,15 +39,15 @@ COMMANDS = (
     "report",
     "reproduce",
 )
-"""Each is a module of this package, in the order in which people need them."""
+"""Modules of this package, in the order in which people need them."""
 
 
 class _ReaderLeft(Exception):  # noqa: N818
-    """Nobody reads standard output any more."""
+    """The reader of standard output has closed it."""
 
 
 class _Commands(click.Group):
-    """Commands that are imported when they are asked for."""
+    """A group of commands, each imported when it is first used."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)
@@ -61,7 +61,7 @@ class _Commands(click.Group):
         try:
             return super().invoke(ctx)
         except BrokenPipeError:
-            # click would make an exit code of it that says that something failed.
+            # click would turn it into an exit code for failure.
             raise _ReaderLeft from None
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
@@ -90,7 +90,7 @@ def commands(traceback: bool) -> None:
 
 
 def main(args: Sequence[str] | None = None) -> int:
-    """Run a command and give its exit code; errors become one sentence on standard error."""
+    """Run a command and return its exit code; errors become one sentence on standard error."""
     _open_closed_streams()
     with warnings.catch_warnings():
         warnings.showwarning = _show_warning  # type: ignore[assignment]
@@ -131,7 +131,7 @@ def _open_closed_streams() -> None:
 
 
 def _stop_quietly() -> int:
-    """Whoever read the output has seen enough: that is no error."""
+    """A closed output pipe, as after `head`, is not an error."""
     _discard_output()
     return 0
 
@@ -144,7 +144,7 @@ def _flush_or_discard() -> None:
 
 
 def _discard_output() -> None:
-    """Write the rest of standard output nowhere: Python would complain of it at exit."""
+    """Discard the rest of standard output, which Python would otherwise complain about at exit."""
     with suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 

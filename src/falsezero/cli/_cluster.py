@@ -18,7 +18,7 @@ cluster_option = click.option(
 
 @contextmanager
 def on_cluster(address: str | None) -> Iterator[None]:
-    """Connect to the scheduler at an address for the length of a `with`; None stays here."""
+    """Connect to the scheduler at an address during a `with` block; None means no cluster."""
     if address is None:
         yield
         return

@@ -1,4 +1,4 @@
-"""What several commands share: reading the table, building the model, P(u|k)."""
+"""Options and helpers of several commands: the model, progress, messages, P(u|k)."""
 
 from __future__ import annotations
 
@@ -70,13 +70,13 @@ class Registered(click.ParamType):
 
 
 class Whole(click.IntRange):
-    """Whole numbers, called that where something else was given."""
+    """Whole numbers, under a name that error messages can use."""
 
     name = "whole number"
 
 
 class Number(click.FloatRange):
-    """Numbers, called that where something else was given."""
+    """Numbers, under a name that error messages can use."""
 
     name = "number"
 
@@ -93,7 +93,7 @@ keep_option = click.option(
 
 
 def together(*options: Decorator) -> Decorator:
-    """Options that several commands share, as one decorator."""
+    """Several options as one decorator."""
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
         for option in reversed(options):
@@ -104,7 +104,7 @@ def together(*options: Decorator) -> Decorator:
 
 
 def _can_be_written(context: Any, parameter: Any, path: str | None) -> str | None:
-    """Find out before the work begins, and import nothing where nothing was asked."""
+    """Check the path before the work begins; without one, import nothing."""
     if path is None:
         return None
     from falsezero.data.output import check_target
@@ -135,7 +135,7 @@ seed_option = click.option(
     default=0,
     show_default=True,
     metavar="N",
-    help="The same seed, the same answer.",
+    help="Random seed; the same seed gives the same answer.",
 )
 
 
@@ -184,7 +184,7 @@ quiet_option = click.option(
     is_flag=True,
     expose_value=False,
     callback=_remember_quiet,
-    help="Show no progress, and not how the table was read.",
+    help="Show neither progress nor how the table was read.",
 )
 
 fitting_options = together(
@@ -195,7 +195,9 @@ fitting_options = together(
         help=f"Random starts; the best is kept.  [default: {DEFAULT_RESTARTS}]",
     ),
     seed_option,
-    click.option("--max-iter", type=Whole(min=1), metavar="N", help="Iterations at most."),
+    click.option(
+        "--max-iter", type=Whole(min=1), metavar="N", help="Largest number of iterations."
+    ),
     click.option(
         "--tol",
         type=Number(min=0),
@@ -234,7 +236,7 @@ def resumable(checkpoint: str | None) -> Iterator[None]:
 
 
 def say(message: str) -> None:
-    """A message for a person, on standard error."""
+    """Print a message on standard error."""
     from falsezero.data.plain_text import printable
 
     click.echo(printable(message), err=True)
@@ -253,7 +255,7 @@ def is_watched() -> bool:
 
 @contextmanager
 def working(what: str) -> Iterator[None]:
-    """On a terminal, show that work goes on, and for how long."""
+    """On a terminal, show that work is going on, and for how long."""
     from falsezero.inference.progress import stages
 
     with stages("falsezero", int(is_watched()), 1) as begin:
@@ -281,7 +283,7 @@ def load_model(path: str) -> Any:
 
 
 def shown_number(component: Any) -> Any:
-    """The number that people read: components are counted from 1."""
+    """The number shown to people, who count components from 1."""
     return component + 1
 
 
@@ -298,7 +300,7 @@ def build_model(
     more: tuple[str, ...] = (),
     quiet: bool = False,
 ) -> Any:
-    """A model from `model_options`; an option that it does not have is wrong usage."""
+    """A model built from options; an option that it does not have is a usage error."""
     from falsezero.models import model_class
 
     kind = model_class(name)
@@ -356,7 +358,7 @@ def _value(text: str) -> Any:
 
 
 def phantoms_of(model: Any) -> Any:
-    """What `find_phantoms` says, or None for a model that cannot have phantoms."""
+    """The result of `find_phantoms`, or None for a model that cannot have phantoms."""
     import falsezero as fz
 
     return fz.find_phantoms(model) if model.capabilities.cell_has_cause else None

@@ -22,8 +22,8 @@ _LABELS = {
 
 
 def describe(model: Any, top: int = 8) -> dict[str, Any]:
-    """What `info` shows, as plain values. Components are numbered from 1."""
-    # A model whose components came from elsewhere, or batch by batch, has no training rows.
+    """The content of `info` as plain values; components are numbered from 1."""
+    # A model with given components, or fitted in batches, has no training rows.
     learnt = vars(model)
     rows, kinds = learnt.get("row_weights_"), _kinds(model)
     word, weights = model._importance()
@@ -71,7 +71,7 @@ def show(summary: dict[str, Any], as_json: bool) -> None:
 
 
 def description_text(summary: dict[str, Any], width: int | None = None) -> str:
-    """The same for a person to read, in lines of `width` at most."""
+    """The description as text, in lines of at most `width` characters."""
     size = f"{summary['n_columns']} columns"
     if summary["n_rows"] is not None:
         size = f"{summary['n_rows']} rows × {size}"
@@ -94,7 +94,7 @@ def _chain_line(r_hat: float, ess: float, n_chains: int) -> str:
 
 
 def _strongest(model: Any, strength: Any, top: int) -> list[dict[str, Any]]:
-    """The columns that a component makes most, with how strongly."""
+    """The strongest columns of a component, with their strengths."""
     import numpy as np
 
     from falsezero.data.validate import column_names
@@ -105,7 +105,7 @@ def _strongest(model: Any, strength: Any, top: int) -> list[dict[str, Any]]:
 
 
 def _measures(model: Any) -> dict[str, float]:
-    """The model's own measures, and the objective where it is none of them."""
+    """The model's own measures, plus the objective unless it is one of them."""
     measures = {name: float(value) for name, value in model._measures().items()}
     objective = vars(model).get("objective_")
     if objective is not None and float(objective) not in measures.values():
@@ -114,7 +114,7 @@ def _measures(model: Any) -> dict[str, float]:
 
 
 def _kinds(model: Any) -> list[str | None]:
-    """Content, white or black phantom, extinct or inactive; None where a model knows no kinds."""
+    """Content, white or black phantom, extinct or inactive; None for models without kinds."""
     kinds: list[str | None] = [None] * len(model.components_)
     phantoms = phantoms_of(model)
     if phantoms is not None:
@@ -125,7 +125,7 @@ def _kinds(model: Any) -> list[str | None]:
 
 
 def _component_lines(summary: dict[str, Any], width: int | None) -> list[str]:
-    """One line per component; kinds and weights only where the model knows any."""
+    """One line per component, with its kind and weight if the model has them."""
     components = summary["components"]
     size = max(len(part["kind"] or "") for part in components)
     weighed = components[0]["weight"] is not None
@@ -150,7 +150,7 @@ def _line(cells: list[str], *rest: str) -> str:
 
 
 def _filled(line: str, members: list[dict[str, Any]], width: int | None) -> str:
-    """Add as many members as fit, and of those that count for nothing only the first."""
+    """Add as many members as fit, and only the first of those with no strength."""
     from falsezero.data.rounding import significant
 
     are_probabilities = all(0 <= member["strength"] <= 1 for member in members)

@@ -1,4 +1,4 @@
-"""What the user knows beyond the table: rates, checked cells, rows looked at again."""
+"""What the user knows beyond the table: rates, checked cells, revisited rows."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ knowledge_options = together(
         "--loss",
         type=Number(0, 1),
         metavar="E",
-        help="Share of what is there that one look misses, if you know it.",
+        help="Share of what is present that one look misses, if you know it.",
     ),
     click.option(
         "--detection",
@@ -31,19 +31,19 @@ knowledge_options = together(
     click.option(
         "--revisits",
         metavar="FILE",
-        help="Rows that were looked at again, laid out like TABLE: zeros get probabilities.",
+        help="Rows that were surveyed again, laid out like TABLE; zeros then get probabilities.",
     ),
     click.option(
         "--fdr",
         type=Number(0, 1),
         metavar="X",
-        help="After revisits: list zeros of which at most this share, on average, stays zero.",
+        help="With --revisits: list zeros of which, on average, at most this share are true zeros.",
     ),
     click.option(
         "--plan",
         type=Whole(min=1),
         metavar="N",
-        help="List the N rows (--by) to look at next, by the new finds to expect.",
+        help="List the N rows (see --by) to survey next, by expected new finds.",
     ),
     click.option(
         "--ranked",
@@ -75,7 +75,7 @@ def check_questions(known: dict[str, Any], is_page: bool, n: int | None) -> None
 
 
 def stated(known: dict[str, Any]) -> dict[str, Any]:
-    """Arguments of `falsezero.audit` from what the files say."""
+    """Arguments of `falsezero.audit`, read from the files given."""
     from falsezero.data.side_files import read_labelled_values, read_pairs
 
     detection, certain = known["detection"], known["certain"]
@@ -100,7 +100,7 @@ def calibrated(found: Any, revisits: str | None, layout: dict[str, Any]) -> Any:
 
 
 def _with_absences(second: Any, table: Any) -> Any:
-    """A list of finds as a table: whatever was not found in its rows was not there to be seen."""
+    """A list of finds as a table, in which whatever was not found in a row is a zero."""
     from falsezero.data.surveyed import pairs_of_list, restrict
 
     columns = dict.fromkeys([*table.columns.tolist(), *second.columns.tolist()])

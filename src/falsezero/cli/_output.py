@@ -42,7 +42,7 @@ raw_option = click.option(
     is_flag=True,
     expose_value=False,
     callback=_remember_raw,
-    help="Write labels as they are, also those that a spreadsheet would run as formulas.",
+    help="Write labels unchanged, even if a spreadsheet would run them as formulas.",
 )
 json_option = click.option("--json", "as_json", is_flag=True, help="JSON, for machines.")
 listing_options = together(force_option, json_option, raw_option)
@@ -65,7 +65,7 @@ def new_file(path: str, force: bool) -> Path:
 
 
 def _spare_inputs(target: Path) -> None:
-    """No command may write over what it reads, whatever --force says."""
+    """Refuse to overwrite an input of the command, even with --force."""
     given = click.get_current_context().params
     inputs = [Path(given[name]) for name in _INPUTS if given.get(name)]
     if target.exists() and any(path.exists() and target.samefile(path) for path in inputs):
@@ -73,7 +73,7 @@ def _spare_inputs(target: Path) -> None:
 
 
 def write_json(value: Any) -> str:
-    """Strict JSON: not-a-number becomes null."""
+    """Write strict JSON, in which NaN becomes null."""
     return json.dumps(_plain(value), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 

@@ -1,4 +1,4 @@
-"""How a model's table was read: kept in the model file, and used for the tables that follow."""
+"""How a model's table was read: stored in the model file, and used for later tables."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _NEVER = ("max_gigabytes",)
 
 
 def remember(model: Any, path: str, layout: dict[str, Any]) -> None:
-    """Keep with a fitted model how its table was read; `save` stores it like what was learnt."""
+    """Store in a fitted model how its table was read; `save` writes it with the rest."""
     kept: dict[str, Any] = {"file": Path(path).name}
     for name, value in _given(layout).items():
         kept[name] = list(value) if isinstance(value, tuple) else value
@@ -23,10 +23,10 @@ def remember(model: Any, path: str, layout: dict[str, Any]) -> None:
 
 
 def recall(model: Any, path: str, layout: dict[str, Any]) -> list[tuple[dict[str, Any], str]]:
-    """Ways to read a table for a model, the most likely first, each with what to say of it.
+    """Ways to read a table for a model, most likely first, each with a note for the user.
 
-    Options that were given are obeyed. Where none says how the file is laid out, the layout of the
-    model's own table is tried first; where none says what values mean, its meaning holds.
+    Options that were given are obeyed. If none describes the layout of the file, the layout of the
+    model's own table is tried first; if none describes values, they are read as in that table.
     """
     known = dict(vars(model).get("reading_", {}))
     known.pop("file", None)
@@ -54,7 +54,7 @@ def _given(layout: dict[str, Any]) -> dict[str, Any]:
 
 
 def _is_default(name: str, value: Any) -> bool:
-    # A threshold of 0 is one, whereas 0 lines to skip are none.
+    # A threshold of 0 is a setting, whereas skipping 0 lines is not.
     nothing = value is None or value is False or value == () or value == {}
     return nothing or value == _DEFAULTS.get(name)
 

@@ -1,4 +1,4 @@
-"""Tables in the shell: the options that say how one is laid out, and the reading of it."""
+"""Tables in the shell: options that describe their layout, and how they are read."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ __all__ = [
 
 
 class ListsFormats(click.Command):
-    """A command whose help lists the formats that tables are read from, where it says FORMATS."""
+    """A command in whose help the word FORMATS is replaced by the list of file formats."""
 
     def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the formats only when the help is shown."""
@@ -48,7 +48,7 @@ table_argument = click.argument("table", metavar="TABLE")
 
 
 def _meanings(context: Any, parameter: Any, marks: tuple[str, ...]) -> dict[str, Any]:
-    """Texts and what they mean, None for not observed."""
+    """Texts and their values; None means not observed."""
     meanings: dict[str, Any] = {}
     for mark in marks:
         text, equals, means = mark.rpartition("=")
@@ -69,7 +69,7 @@ table_options = together(
     click.option(
         "--surveyed",
         metavar="FILE",
-        help="The pairs that were looked at; all other cells count as not observed.",
+        help="File with the pairs that were surveyed; all other cells count as not observed.",
     ),
     click.option("--binarize", type=float, metavar="T", help="Make values above T ones."),
     click.option("--index", metavar="NAME", help="Wide table: the column with the row labels."),
@@ -96,14 +96,14 @@ table_options = together(
         type=Whole(min=0),
         default=0,
         metavar="N",
-        help="How many lines stand above the table.",
+        help="Number of lines above the table.",
     ),
     click.option("--no-header", is_flag=True, help="Wide table: the first line is data."),
     click.option(
         "--duplicates",
         type=click.Choice(["error", "max", "sum"]),
         default="error",
-        help="Long table: what to do when a pair comes twice.",
+        help="Long table: what to do with repeated pairs.",
     ),
     click.option(
         "--layer",
@@ -118,7 +118,7 @@ table_options = together(
         "--max-gigabytes",
         type=Number(min=0),
         metavar="X",
-        help="Memory that a file may ask for.  [default: 1, or 32 times its size]",
+        help="Largest amount of memory for a file.  [default: 1, or 32 times its size]",
     ),
     quiet_option,
 )
@@ -132,7 +132,7 @@ def read_table(path: str, layout: dict[str, Any], kind: str = "binary") -> Any:
     layout = dict(layout)
     transpose = layout.pop("transpose")
     if kind not in ("binary", "count"):
-        # The model itself says best what it cannot take.
+        # The model's own error message is the best.
         kind = "real"
     if layout.pop("no_index"):
         layout["index"] = False
@@ -142,7 +142,7 @@ def read_table(path: str, layout: dict[str, Any], kind: str = "binary") -> Any:
 
 
 def read_to_learn(path: str, layout: dict[str, Any], kind: str = "binary") -> Any:
-    """Read a table that a model will be fitted to, and say what was understood of it."""
+    """Read a table that a model will be fitted to, and report how it was read."""
     from falsezero.data.show import summary
 
     table = read_table(path, layout, kind)
@@ -152,7 +152,7 @@ def read_to_learn(path: str, layout: dict[str, Any], kind: str = "binary") -> An
 
 
 def is_pattern(path: str) -> bool:
-    """Whether a name stands for many files, and for none itself.
+    """Whether a name is a pattern for many files, and not a file itself.
 
     >>> is_pattern("finds/*.parquet"), is_pattern("finds.csv")
     (True, False)
@@ -163,7 +163,7 @@ def is_pattern(path: str) -> bool:
 
 
 def shards_of(pattern: str, layout: dict[str, Any], needs_one: tuple[str, ...] = ()) -> Any:
-    """The files that a pattern stands for, as one table that is never in memory as a whole.
+    """The files that match a pattern, as one table that is never in memory as a whole.
 
     `needs_one` are further options in `layout` that are for tables in one file only.
     """
@@ -186,7 +186,7 @@ def shards_of(pattern: str, layout: dict[str, Any], needs_one: tuple[str, ...] =
 
 
 def warn_of_too_many(n_components: int | None, table: Any) -> None:
-    """Say at once that a number of components is beyond what the table can carry."""
+    """Warn if the number of components is larger than the table can support."""
     from falsezero.analysis.selection import size_warning
 
     message = size_warning(n_components or 1, table.shape)
@@ -202,7 +202,7 @@ def _read_as_remembered(model: Any, path: str, layout: dict[str, Any]) -> Any:
         try:
             table = read_table(path, way, model.capabilities.table)
         except DataError as problem:
-            # A table may be laid out in another way than the model's own was.
+            # A table may have another layout than the model's own.
             first_problem = first_problem or problem
             continue
         if notice:

@@ -1,4 +1,4 @@
-"""The library's sentences in the shell's words."""
+"""Translate the library's messages: parameters of functions become options of the shell."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ _OTHERWISE: dict[str, str | Callable[[re.Match[str]], str]] = {
         "(--loss), or list repeated looks (--look)"
     ),
 }
-"""What the shell says in a way of its own."""
+"""Phrases that need their own translation."""
 
 
 def one_sentence(problem: object) -> str:

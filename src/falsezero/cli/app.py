@@ -16,7 +16,7 @@ from falsezero.cli._common import Number, Whole, say
     default=200,
     show_default=True,
     metavar="X",
-    help="Size of the files that a table may come in.",
+    help="Largest size of the files of a table.",
 )
 def command(port: int, no_browser: bool, max_megabytes: float) -> None:
     """Open a page in the browser: drop a table in, get its audit.

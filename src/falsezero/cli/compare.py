@@ -43,9 +43,9 @@ def command(
 ) -> None:
     """Find out which model suits the table.
 
-    Each MODEL may bring its own number of components, as in bernoulli-mixture:8; the others take
-    -k. Without any, aspect-bernoulli, binary-ica and bernoulli-mixture are compared. All are asked
-    about the same hidden parts, and Wilcoxon's signed-rank test compares the best two.
+    Each MODEL may have its own number of components, as in bernoulli-mixture:8; the others use -k.
+    Without MODEL, aspect-bernoulli, binary-ica and bernoulli-mixture are compared. All predict the
+    same hidden parts, and Wilcoxon's signed-rank test compares the best two.
 
     \b
     falsezero compare finds.csv --row site --column genus aspect-bernoulli:4 bernoulli-mixture:8
@@ -79,7 +79,9 @@ def _candidate(spec: str, n_components: int | None, **settings: Any) -> Any:
     if name not in MODELS:
         raise click.UsageError(f"There is no model {name!r}; {suggest(name, MODELS)}")
     if colon and not (number.isdecimal() and int(number) > 0):
-        raise click.UsageError(f"A number of components follows the colon, but {spec!r} has none.")
+        raise click.UsageError(
+            f"A number of components must follow the colon, but {spec!r} has none."
+        )
     return build_model(
         name, n_components=int(number) if colon else n_components, quiet=True, **settings
     )

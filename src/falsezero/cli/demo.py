@@ -16,7 +16,7 @@ _FILES = ("demo.png", "digits.csv", "digits.fz", "explore.html")
 
 
 class _Findings(NamedTuple):
-    """Everything that the demo shows: tables, and what the model makes of them."""
+    """The tables of the demo, and what the model infers from them."""
 
     digit: Any
     clean: Any
@@ -31,7 +31,7 @@ class _Findings(NamedTuple):
 @click.option("--output", "-o", default="falsezero-demo", show_default=True, metavar="FOLDER")
 @force_option
 def command(output: str, force: bool) -> None:
-    """See in half a minute what this is good for.
+    """See in half a minute what falsezero does.
 
     It needs no data of yours and no network. Handwritten digits (bundled with scikit-learn) lose up
     to 40 % of their ones; a model finds the component that made those zeros, and the digits are
@@ -112,7 +112,7 @@ def _report(found: _Findings) -> str:
 
 
 def _draw(found: _Findings, path: Path) -> None:
-    """One image a digit: of those that lost much, the one restored neither best nor worst."""
+    """One image per digit: a typical one among those that lost much."""
     import numpy as np
 
     from falsezero.plot.demo import draw_demo

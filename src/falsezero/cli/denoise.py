@@ -20,7 +20,7 @@ from falsezero.cli._table import read_for, table_argument, table_options
 @click.option(
     "--change-ones/--keep-ones",
     default=None,
-    help="Whether a recorded one may become a zero.  [default: where a component is taken out]",
+    help="Whether a recorded one may become a zero.  [default: if a component is removed]",
 )
 @output_options
 @table_options
@@ -38,9 +38,9 @@ def command(
 ) -> None:
     """Write the table as it would be without noise.
 
-    The weight of the phantoms goes to the other components, and every cell is recomputed: one
-    where its probability reaches the threshold. A model without phantoms changes zeros only, unless
-    --change-ones is given. Standard error reports what was changed.
+    The weight of the phantoms goes to the other components, and every cell is recomputed: it
+    becomes a one if its probability reaches the threshold. A model without phantoms changes zeros
+    only, unless --change-ones is given. Standard error reports what was changed.
 
     \b
     falsezero denoise finds.fz finds.csv --row site --column genus -o clean.csv

@@ -32,7 +32,7 @@ def command(
     as_json: bool,
     **layout: Any,
 ) -> None:
-    """Say which components made each cell, the N most probable ones.
+    """List the N components that most probably made each cell.
 
     Components are numbered as in `falsezero info`. Choose rows and columns by their labels, or get
     every observed cell.
@@ -56,7 +56,7 @@ def command(
 
 
 def _labels(wanted: tuple[str, ...], known: Any, axis: str, path: str) -> list[Any] | None:
-    """Labels of a table, whole numbers among them, from the text that a shell has."""
+    """Convert text from the shell into labels of a table, which may be whole numbers."""
     from falsezero.data.errors import suggest
 
     if not wanted:

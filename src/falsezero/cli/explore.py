@@ -1,4 +1,4 @@
-"""`falsezero explore`: one page on which an analyst moves P(u|k) and watches the table."""
+"""`falsezero explore`: a page on which an analyst changes P(u|k) and sees the table change."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ SETTINGS = ("restarts", "seed", "max_iter", "tol", "jobs", "checkpoint", "more")
 @click.option(
     "--strict",
     is_flag=True,
-    help="Exit with 3 when the fit did not converge; it is saved all the same.",
+    help="Exit with code 3 if the fit did not converge; it is saved anyway.",
 )
 @cluster_option
 @table_options
@@ -64,7 +64,7 @@ def command(
 
     TABLE is a file of zeros and ones (counts for discrete-pca, plsa and unigram-mixture): wide, or
     long with --row and --column. Formats: FORMATS. Empty cells and NA are not observed, and x, +
-    and yes are ones; --mark says what else is. How many components? See `falsezero select`.
+    and yes are ones; --mark defines other marks. How many components? See `falsezero select`.
 
     A quoted pattern such as 'finds/*.parquet' names files with some rows each (.parquet, .npz or
     .npy), which are never in memory together; with --cluster its workers must be able to read them.

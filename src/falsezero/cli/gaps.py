@@ -52,10 +52,10 @@ def command(
 ) -> None:
     """List the zeros where a saved model expected a one, the most expected first.
 
-    For each cell: the probability of a one by the components kept, the components that speak for it
-    (their numbers as in `falsezero info`, with their shares), and, where a component counts as
-    noise, the probability that it made this zero. One look per cell does not say how many such
-    zeros are false; `falsezero audit` tests on the table itself how well they are ranked.
+    For each cell: the probability of a one by the components kept, the components that support it
+    (numbered as in `falsezero info`, with their shares), and, if a component counts as noise, the
+    probability that it made this zero. One look per cell cannot tell how many such zeros are false;
+    `falsezero audit` tests on the table itself how well they are ranked.
 
     \b
     falsezero gaps finds.fz finds.csv -n 20
@@ -92,7 +92,7 @@ def _nothing(ones: bool, least: float) -> str:
 
 
 def _counted_from_one(causes: str) -> str:
-    """Component numbers as people read them.
+    """Component numbers counted from 1.
 
     >>> _counted_from_one("3 (0.92), 0 (0.07)")
     '4 (0.92), 1 (0.07)'

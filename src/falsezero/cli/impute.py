@@ -1,4 +1,4 @@
-"""`falsezero impute`: predicted values of cells that nobody looked at."""
+"""`falsezero impute`: predicted values of cells that were not observed."""
 
 from __future__ import annotations
 

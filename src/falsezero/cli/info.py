@@ -1,4 +1,4 @@
-"""`falsezero info`: what a saved model knows."""
+"""`falsezero info`: a saved model in a few lines."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from falsezero.cli._output import json_option
 @click.option("--top", type=Whole(min=1), default=6, show_default=True, metavar="N")
 @json_option
 def command(model: str, top: int, as_json: bool) -> None:
-    """Show what a saved model knows.
+    """Show a saved model.
 
-    Its size, how well it fits, and every component: its number (from 1, as --keep wants it), kind
+    Its size, how well it fits, and every component: its number (from 1, as in --keep), kind
     (content, white phantom: makes zeros, black phantom: makes ones, extinct), mean weight or prior,
     and its N strongest columns.
     """

@@ -1,4 +1,4 @@
-"""`falsezero report`: from a table to one page that a domain scientist can read."""
+"""`falsezero report`: a page about a table, for domain scientists."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ from falsezero.cli.select import NumbersOf, criterion_option
     default=5,
     show_default=True,
     metavar="N",
-    help="Random starts whose answers are compared.",
+    help="Number of random starts, which are compared.",
 )
 @seed_option
 @jobs_option

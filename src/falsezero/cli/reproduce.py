@@ -1,4 +1,4 @@
-"""`falsezero reproduce`: a paper's tables and figures, beside ours."""
+"""`falsezero reproduce`: the tables and figures of a paper, beside ours."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ PAPERS = (
 @click.option("--quick", is_flag=True, help="Smaller and fewer runs: minutes instead of hours.")
 @click.option("--force", is_flag=True, help="Write into a folder that is not empty.")
 def command(paper: str, output: str, quick: bool, force: bool) -> None:
-    """Repeat a paper's tables and figures.
+    """Reproduce the tables and figures of a paper.
 
     Writes a report that shows ours beside the paper's, and says which of its claims hold.
 
     PAPER is aspect-bernoulli, binary-ica, noisy-or, binary-matrix-factorization or discrete-pca.
-    The data sets are read below the folder that the environment variable FALSEZERO_DATA names.
+    The data sets are read from the folder that the environment variable FALSEZERO_DATA names.
     """
     folder = Path(output)
     if folder.exists() and not folder.is_dir():

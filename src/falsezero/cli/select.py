@@ -27,7 +27,7 @@ criterion_option = click.option(
     type=Registered("criterion", CRITERIA),
     default="cells",
     show_default=True,
-    help="What to judge by: hidden cells, rows or tokens, AIC, BIC, or the evidence.",
+    help="Criterion: hidden cells, rows or tokens, AIC, BIC, or the evidence.",
 )
 splits_option = click.option(
     "--splits",
@@ -35,7 +35,7 @@ splits_option = click.option(
     default=5,
     show_default=True,
     metavar="N",
-    help="In how many parts cells or rows are hidden, each once.",
+    help="Number of parts of cells or rows, each hidden once.",
 )
 
 
@@ -56,7 +56,7 @@ class NumbersOf(click.ParamType):
     name = "numbers"
 
     def convert(self, value: Any, param: Any, ctx: Any) -> list[int]:
-        """The numbers meant, in order and once each.
+        """The numbers, sorted and without repetition.
 
         >>> NumbersOf().convert("2-4,8", None, None)
         [2, 3, 4, 8]

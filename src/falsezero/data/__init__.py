@@ -1,1 +1,1 @@
-"""The door: tables from files and from memory, checked once and named."""
+"""Tables from files and from memory, labelled, and checked once where they enter."""

@@ -1,4 +1,4 @@
-"""Row blocks: the table as the models see it, cut once at the door.
+"""Blocks of rows: the form in which models see a table.
 
 A block knows its rows and can show them as dense codes (for passes over every cell) or as CSR
 (for passes over the ones). Nothing after this file asks whether the input was sparse or had NaN.
@@ -44,7 +44,7 @@ class Block:
     missing: sparse.csr_array | np.ndarray | None = field(default=None)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickled without what can be worked out again; dense zeros and ones as bytes."""
+        """Pickle only what cannot be recomputed; dense zeros and ones as bytes."""
         values: Any = self.values
         if not sparse.issparse(values) and np.isin(values, (0, 1)).all():
             return _from_bytes, (self.start, values.astype(np.uint8), self.missing, values.dtype)
@@ -52,7 +52,7 @@ class Block:
 
     @cached_property
     def derived(self) -> dict[str, Any]:
-        """What a model worked out of the rows, kept as long as they are and never sent anywhere."""
+        """Quantities that a model computed from the rows; kept with them but never sent."""
         return {}
 
     def __sizeof__(self) -> int:
@@ -103,7 +103,7 @@ class Block:
 
     @property
     def codes(self) -> np.ndarray:
-        """0, 1, or 2 for "not observed", dense; kept for dense input, made anew for sparse."""
+        """0, 1 or `UNOBSERVED`, dense; kept for dense input, recomputed for sparse."""
         if isinstance(self.values, np.ndarray):
             return self._dense_codes
         codes = np.zeros(self.shape, dtype=np.uint8)
@@ -158,10 +158,10 @@ class Blocks(Sequence[Block]):
     """
 
     row_files: RowFiles | None = None
-    """Where row quantities are kept; None is the memory of the process that fits."""
+    """Where row quantities are kept; None means in memory."""
 
     in_files = False
-    """Whether blocks are read anew whenever they are looked at."""
+    """Whether blocks are read from files each time they are used."""
 
     def __init__(self, blocks: list[Block], dtype: np.dtype):
         self._blocks = blocks

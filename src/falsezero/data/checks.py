@@ -1,4 +1,4 @@
-"""The last check of a table that was read: which values a cell may hold."""
+"""The last check of a table that was read: the values of its cells."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Hints = tuple[list[str], list[str]]
 
 
 class Raw(NamedTuple):
-    """What a reader found, before its values are judged.
+    """A table as read from a file, before its values are checked.
 
     `source` names it in messages and `place(row, column)` names one cell; `hint(row, column,
     value)` may add ways to handle a bad value, to be named before and after the usual ones.
@@ -48,7 +48,7 @@ class Raw(NamedTuple):
 def to_table(
     raw: Raw, *, kind: str = "binary", binarize: float | None = None, name: str | None = None
 ) -> Table:
-    """Make a `Table` of what a reader found, after checking it.
+    """Make a `Table` of a raw table, after checking it.
 
     >>> to_table(Raw([[0, 3]], columns=["a", "b"]), binarize=1).to_numpy()
     array([[0., 1.]])

@@ -1,4 +1,4 @@
-"""Files: that they can be opened, that they are whole, and how to name a place in them."""
+"""Checks that files can be opened and are complete, and names for places in them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["find_file", "load_whole", "located"]
 
 
 def find_file(path: Any) -> Path:
-    """Check that a path names a file that can be opened, and say so when it does not."""
+    """Check that a path names a file that can be opened; raise an error if not."""
     found = Path(path)
     if "://" in str(path):
         raise MissingFileError(f"{path} is an address, not a file; download it first.")
@@ -44,7 +44,7 @@ def find_file(path: Any) -> Path:
 
 
 def load_whole(path: Path, kind: str, load: Callable[[], Any]) -> Any:
-    """What `load` returns; one sentence where a file is damaged."""
+    """The result of `load`; a damaged file gives an error of one sentence."""
     try:
         return load()
     except FileReadError:
@@ -63,7 +63,7 @@ def load_whole(path: Path, kind: str, load: Callable[[], Any]) -> Any:
 def located(
     values: Any, rows: Any, columns: Any, path: Path, max_gigabytes: float | None = None
 ) -> Raw:
-    """What a matrix file holds, with places that name the file."""
+    """Content of a matrix file, with places that name the file in messages."""
     check_size(path, 16 * sum(values.shape), max_gigabytes)
     if not sp.issparse(values) and values.dtype.kind not in "biuf":
         raise DataError(f"{path} holds {values.dtype.name} entries where numbers belong.")

@@ -1,4 +1,4 @@
-"""Index arrays of sparse matrices, checked once: compiled code trusts them."""
+"""Check the index arrays of sparse matrices, which compiled code trusts."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ def check_indices(matrix: Any) -> Any:
     """The same sparse matrix, after checking that every index lies inside it.
 
     scipy checks little of what it is handed, and compiled code would read and write outside its
-    arrays. The result shares the memory of the matrix and nothing else: whether it is sorted is
-    found out anew.
+    arrays. The result shares only the memory of the matrix: whether it is sorted is determined
+    again.
 
     >>> import scipy.sparse as sp
     >>> check_indices(sp.csr_array((np.ones(1), np.array([7]), np.array([0, 1])), shape=(1, 3)))

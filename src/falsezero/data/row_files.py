@@ -1,4 +1,4 @@
-"""What is known of the rows of a table, in files where every worker can read and write it.
+"""Row quantities of a table in files that every worker can read and write.
 
 A fit to `Shards` with ``weights=`` holds a `Kept` in place of the row quantities of each block: the
 name of a file. A task reads the file, works, and writes the next one under a name that was chosen
@@ -26,8 +26,8 @@ _OURS = "falsezero."
 class Kept:
     """The name of a file with the row quantities of one block.
 
-    The file goes when its owner does (`RowFiles.own`), unless a checkpoint `is_pinned` to it.
-    Copies that travel own nothing.
+    The file is deleted with its owner (`RowFiles.own`), unless a checkpoint has pinned it
+    (`is_pinned`). Copies that are sent elsewhere own nothing.
     """
 
     def __init__(self, path: str):
@@ -72,7 +72,7 @@ class RowFiles:
 
     @staticmethod
     def own(parts: Sequence[Any]) -> list[Any]:
-        """The same, with files that go when these do."""
+        """The same, with files that are deleted together with these objects."""
         for part in parts:
             part.is_owner = True
         return list(parts)
@@ -115,7 +115,7 @@ def gathered(names: Sequence[str]) -> np.ndarray:
 
 
 def read_bytes(path: str) -> bytes:
-    """What a local file or one at an fsspec address holds."""
+    """Content of a local file or of one at an fsspec address."""
     if "://" not in path:
         return Path(path).read_bytes()
     import fsspec
@@ -125,7 +125,7 @@ def read_bytes(path: str) -> bytes:
 
 
 def write_bytes(path: str, data: bytes) -> None:
-    """Put a file in place in one step; object stores do so by themselves."""
+    """Write a file atomically; object stores do so anyway."""
     if "://" not in path:
         write_atomically(path, data)
         return
@@ -136,7 +136,7 @@ def write_bytes(path: str, data: bytes) -> None:
 
 
 def remove(path: str) -> None:
-    """Delete a file that may be gone already."""
+    """Delete a file if it still exists."""
     if "://" not in path:
         Path(path).unlink(missing_ok=True)
         return

@@ -1,4 +1,4 @@
-"""Which cells somebody looked at: everything else is "not observed", not zero."""
+"""The cells that were surveyed; all others are "not observed", not zero."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A table of zeros and ones (or counts) with names, and with cells that nobody looked at."""
+"""A labelled table of zeros and ones (or counts), some cells of which may be unobserved."""
 
 from __future__ import annotations
 

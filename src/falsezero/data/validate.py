@@ -1,4 +1,4 @@
-"""What an estimator does to its input, once, before anything else sees it."""
+"""Check the input of estimators, once, before anything else uses it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a cell may hold, and how values become zeros and ones: the one place that says so."""
+"""The values that a cell may hold, and how they become zeros and ones."""
 
 from __future__ import annotations
 

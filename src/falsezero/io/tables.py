@@ -31,7 +31,7 @@ def table_lines(table: Table) -> Iterator[list[Any]]:
 
 
 def short_number(value: Any) -> Any:
-    """Six digits say enough, and an empty field says that nothing is known."""
+    """Six significant digits; an empty field for unobserved cells."""
     if not isinstance(value, float):
         return value
     return "" if math.isnan(value) else significant(value, 6)

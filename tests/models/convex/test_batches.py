@@ -143,5 +143,5 @@ def test_passes_after_the_first_know_the_number_of_rows(monkeypatch):
         model.fit_batches([])
     once = (part for part in cut(drawn(90, 6), 30))
     assert model.fit_batches(once).n_batches_ == 3
-    with pytest.raises(ValueError, match="gone through again"):
+    with pytest.raises(ValueError, match="iterated again"):
         model.fit_batches(iter([]), n_passes=2)

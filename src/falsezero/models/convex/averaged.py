@@ -27,7 +27,7 @@ from falsezero.models.baselines.mixture import Mixture, MixtureStatistics, by_ba
 from falsezero.models.convex.family import RowWeights, uniform_rows, within
 
 _MOST_POINTS = 40
-"""Points of a lattice that is finer than it must be: twice as many predict no better."""
+"""Most points of the lattice; twice as many predict no better."""
 
 _FINEST, _COARSEST = 8, 2
 _MOST_CELLS, _MOST_COMPONENTS = 1_000_000, 16
@@ -94,7 +94,7 @@ class AveragedSteps(BernoulliSteps):
         self.points = points.astype(blocks.dtype)
 
     def init(self, blocks: Blocks, rng: np.random.Generator) -> tuple[Any, list[RowWeights]]:
-        """The mixture's start, all components near the column means; every point alike."""
+        """The start of a mixture: components near the column means, points equally likely."""
         mixture = BernoulliSteps(self.n_components, blocks, self.prior)
         start, _ = mixture.init(blocks, rng)
         share = np.full(len(self.points), 1.0 / len(self.points), blocks.dtype)

@@ -45,7 +45,7 @@ class BatchLearning:
     """
 
     def partial_fit(self: Any, X: Any, y: Any = None, *, total_rows: int | None = None) -> Any:
-        """Learn from one batch of rows, and forget it.
+        """Learn from one batch of rows, which need not be kept.
 
         Parameters
         ----------
@@ -53,7 +53,7 @@ class BatchLearning:
             Some rows, a few thousand or more. All batches need the same columns.
         y : ignored
         total_rows : int, optional
-            Rows of the whole table, which priors are weighed against; by default the rows seen.
+            Rows of the whole table, relative to which priors count; by default the rows so far.
 
         Returns
         -------
@@ -94,7 +94,7 @@ class BatchLearning:
         return self
 
     def fit_batches(self: Any, batches: Iterable[Any] | Shards, *, n_passes: int = 1) -> Any:
-        """Learn from a table in parts, none of which need be in memory with another.
+        """Learn from a table in parts that need not be in memory together.
 
         Parameters
         ----------
@@ -115,7 +115,7 @@ class BatchLearning:
         """
         if n_passes > 1 and isinstance(batches, Iterator):
             raise ValueError(
-                f"n_passes={n_passes} needs batches that can be gone through again, such as a "
+                f"n_passes={n_passes} needs batches that can be iterated again, such as a "
                 "list; a generator gives each batch once."
             )
         self.__dict__.pop("n_batches_", None)
@@ -130,7 +130,7 @@ class BatchLearning:
         return self
 
     def _begin(self: Any, blocks: Blocks) -> None:
-        """Average counts after some steps over the first batch: components must first part."""
+        """Average counts after some steps over the first batch, in which components separate."""
         self._choose_solver(blocks)
         steps = self._steps(blocks)
         (seed,) = spawn_seeds(self.random_state, 1)
@@ -146,10 +146,10 @@ class BatchLearning:
         self.n_batches_ = self.n_rows_seen_ = 0
 
     def _batch_state(self: Any, steps: Any, total: int) -> Any:
-        """What the average counts of a row make of a table with so many rows."""
+        """The state for a table of `total` rows with the average counts so far."""
         return steps.state_of(*(total * self.batch_counts_))
 
 
 def _each(batches: Any) -> Iterable[Any]:
-    """Batches one at a time; of `Shards` each file."""
+    """Batches one at a time: the files of `Shards`, or the items of an iterable."""
     return (Shards([file]) for file in batches.files) if isinstance(batches, Shards) else batches

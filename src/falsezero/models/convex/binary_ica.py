@@ -181,7 +181,7 @@ class BinaryICA(ConvexModel):
         return replace(ConvexModel.capabilities, has_evidence=self.inference == "vb")
 
     def _block_rows(self, values: Any) -> int | None:
-        # The general pass stays in cache whatever the block, so blocks had better be few.
+        # The pass stays in cache for any block size, so large blocks are better.
         return None if sparse.issparse(values) else max(64, _BLOCK_CELLS // values.shape[1])
 
     def _steps(self, blocks: Blocks) -> VariationalEM:

@@ -1,4 +1,4 @@
-"""What the convex Bernoulli family shares: p(x_nt = 1) = sum_k w_nk f_kt, w_n on the simplex."""
+"""Shared code of the convex Bernoulli family: p(x_nt = 1) = sum_k w_nk f_kt, w_n on the simplex."""
 
 from __future__ import annotations
 
@@ -134,9 +134,9 @@ def renewed_rows(
 
 
 class ConvexModel(BatchLearning, EmpiricalBayes, OptimisedModel):
-    """Estimator of the convex Bernoulli family: everything but how the parameters are learnt.
+    """Base of the convex Bernoulli models: all methods except fitting.
 
-    A member has, once fitted, `components_` (probability of a one for each component and column)
+    A fitted model has `components_` (probability of a one for each component and column)
     and `row_weights_` (the weights of the training rows).
     """
 
@@ -152,7 +152,7 @@ class ConvexModel(BatchLearning, EmpiricalBayes, OptimisedModel):
     solver: str
 
     def __getattr__(self, name: str) -> Any:
-        """Row weights that were left in files, once somebody asks for all of them."""
+        """Read row weights that were left in files when the attribute is first used."""
         files = self.__dict__.get("weight_files_")
         if name != "row_weights_" or files is None:
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
@@ -168,12 +168,12 @@ class ConvexModel(BatchLearning, EmpiricalBayes, OptimisedModel):
         self.solver_ = "sparse" if worth or self.solver == "sparse" else "exact"
 
     def _is_sparse(self, blocks: Blocks) -> bool:
-        """Whether plain zeros are left unvisited: settled by the training table, for all rows."""
+        """Whether plain zeros are not visited, which the training table decides for all rows."""
         # Files of version 1 do not have it.
         return getattr(self, "solver_", "exact") == "sparse"
 
     def _store(self, values: Any) -> Any:
-        """A container chosen by what the table holds, so that every container gets one answer."""
+        """A container chosen by the table's content, so that all containers give one answer."""
         cells = values.shape[0] * values.shape[1]
         if sparse.issparse(values):
             thin = self.solver == "sparse" or is_worth_sparse(values.shape, values.nnz)
@@ -201,7 +201,7 @@ class ConvexModel(BatchLearning, EmpiricalBayes, OptimisedModel):
         Returns
         -------
         array of shape (n_components, n_rows, n_columns)
-            NaN where a cell was not observed. Hand over few rows at a time.
+            NaN where a cell was not observed. Pass few rows at a time.
         """
         codes, components = block.codes, self.components_[:, None, columns]
         one = weights.T[:, :, None] * components
@@ -212,6 +212,6 @@ class ConvexModel(BatchLearning, EmpiricalBayes, OptimisedModel):
 
 
 def is_worth_sparse(shape: tuple[int, int], n_ones: int) -> bool:
-    """Whether the sparse solver is likely to win: few ones, and a table too large to toy with."""
+    """Whether the sparse solver is likely to be faster: few ones in a large table."""
     cells = shape[0] * shape[1]
     return cells > _LARGE and n_ones < _FEW * cells

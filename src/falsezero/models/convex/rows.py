@@ -13,7 +13,7 @@ from falsezero.kernels.convex_sparse import list_surface
 from falsezero.models.convex.hot import find_hot, listed_cells
 
 ROUNDS = 6
-"""How many times the sparse solver looks again for zeros to visit; two or three are the rule."""
+"""How often the sparse solver may update the list of visited zeros; two or three are usual."""
 
 _ROWS_AT_A_TIME = 4096
 """Each row brings a matrix of second derivatives."""
@@ -66,8 +66,8 @@ def settled_sparse_weights(
 ) -> Any:
     """The same for the sparse solver: a row quantity with weights, and the zeros it visits.
 
-    `others` is 1 - F0. Which zeros are visited follows from the weights and the weights from them:
-    rows go on until the lists stay what they are.
+    `others` is 1 - F0. Which zeros are visited depends on the weights and vice versa, so
+    both are repeated until the lists no longer change.
     """
     columns = np.ascontiguousarray(ones.T), np.ascontiguousarray(others.T)
     for _ in range(ROUNDS):

@@ -19,7 +19,7 @@ over all cells are products of the two, so columns must know the sums of the row
 both moved at once L could fall; one after the other it cannot. Steps are longer than EM's, because
 plain zeros do not hold a row's weights where they are.
 
-Which zeros are hot is looked up anew at iterations 1, 2, 4, 8, ...; L is redefined there
+Which zeros are hot is determined again at iterations 1, 2, 4, 8, ...; L is redefined there
 ("rebased"). The exact likelihood is computed once, at the end.
 """
 
@@ -71,8 +71,8 @@ class SparseSteps:
     """Maximum likelihood of a convex Bernoulli model without visiting the plain zeros.
 
     Weights and components are rounded to the precision of the table, so that a pass reads half as
-    much where that is single; all sums are double. At an optimum rounding costs the objective its
-    square, which is nothing.
+    much where that is single; all sums are double. At an optimum the loss by rounding is
+    quadratic and so negligible.
     """
 
     state_params = {"components": 0}
@@ -176,7 +176,7 @@ class SparseSteps:
         """Components into (0, 1), weights onto the simplex, neither much nearer the edge."""
         a = within(trial.state.components, reference.state.components)
         for t, r in zip(trial.local, reference.local, strict=True):
-            # In the memory of the trial, which nobody else has: there may be many rows.
+            # In place, because only the trial holds this memory and there may be many rows.
             normalise_rows(np.maximum(t.weights, NEARER * r.weights, out=t.weights))
         return Point(self._rounded(np.clip(a, self.floor, self.ceiling)), trial.local)
 

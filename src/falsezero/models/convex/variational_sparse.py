@@ -12,7 +12,7 @@ logarithms by Jensen's inequality. A plain zero therefore counts for c times its
 responsibilities and for (1 - c) w in its row, and for c times its responsibilities in its column.
 The prior, the posteriors and their updates are those of `_variational`.
 
-Which zeros are visited is looked up anew at iterations 1, 2, 4, 8, ...; the bound is redefined
+Which zeros are visited is determined again at iterations 1, 2, 4, 8, ...; the bound is redefined
 there ("rebased"). The exact bound is computed once, at the end.
 """
 
@@ -66,13 +66,13 @@ class _Statistics(NamedTuple):
 
 
 class _SparseZeros:
-    """What changes in the steps of binary ICA when plain zeros are not visited."""
+    """Changes to the steps of binary ICA where plain zeros are not visited."""
 
     local_type: Any
 
     def __init__(self, *arguments: Any, **named: Any):
         super().__init__(*arguments, **named)
-        # Sums over all cells less sums over visited ones: single precision would not do.
+        # Differences of sums over all cells and over visited ones need double precision.
         self.dtype, self.floor = np.dtype(float), floor_of(float)
 
     def rows(self, weights: np.ndarray, blocks: Blocks) -> list[Any]:
