@@ -126,3 +126,12 @@ def test_no_file_is_long():
     files = [path for room in rooms for kind in ("py", "js") for path in room.rglob(f"*.{kind}")]
     lines = {str(path.relative_to(root)): len(path.read_text().splitlines()) for path in files}
     assert {name: n for name, n in lines.items() if n > 400} == {}
+
+
+def test_tests_mirror_the_source():
+    """Every package, and every family of models, has a folder of tests with its name."""
+    packages = {init.parent.relative_to(ROOT) for init in ROOT.rglob("__init__.py")}
+    mirrored = {p for p in packages if len(p.parts) == 1 or p.parts[:1] == ("models",)}
+    tests = Path(__file__).parent
+    assert {str(p) for p in mirrored if not list((tests / p).glob("test_*.py"))} == set()
+    assert {"kernels", "models/convex"} <= {p.as_posix() for p in mirrored}
