@@ -40,9 +40,9 @@ async function ask(path, options = {}) {
   } catch {
     throw new Error("falsezero does not answer; start `falsezero app` in the terminal again, and open its new address.");
   }
-  const said = await answer.json().catch(() => ({ problem: `The server answered ${answer.status}.` }));
-  if (!answer.ok) throw new Error(said.problem ?? `The server answered ${answer.status}.`);
-  return said;
+  const reply = await answer.json().catch(() => ({ problem: `The server answered ${answer.status}.` }));
+  if (!answer.ok) throw new Error(reply.problem ?? `The server answered ${answer.status}.`);
+  return reply;
 }
 
 const post = (path, body) => ask(path, { method: "POST", body: body === undefined ? undefined : body });

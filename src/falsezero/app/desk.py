@@ -1,4 +1,4 @@
-"""A desk: the files that were dropped in together, and the process that works on them."""
+"""A desk: files that were uploaded together, and the process that works on them."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def safe_name(name: str) -> str:
 
 
 class Desk:
-    """Files in a folder of their own, and what is known of the work on them."""
+    """Files in a folder of their own, and the state of the work on them."""
 
     def __init__(self, folder: Path):
         self.key = secrets.token_urlsafe(9)
@@ -54,7 +54,7 @@ class Desk:
 
     @property
     def bytes(self) -> int:
-        """Size of all its files, and of what has arrived of others."""
+        """Size of all its files, including unfinished uploads."""
         return sum(self.files.values()) + sum(self.arriving.values())
 
     def place(self, name: str) -> Path | None:

@@ -1,4 +1,4 @@
-"""Who may talk to the server: only the page that it handed out itself, on this computer."""
+"""Access control: the server answers only its own page, on this computer."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _TELLING = (b"host", b"origin", b"sec-fetch-site")
 
 
 class Guard:
-    """ASGI middleware that turns strangers away.
+    """ASGI middleware that rejects foreign requests.
 
     - The Host header must name this server: a foreign name that was made to point here (DNS
       rebinding) is refused.

@@ -1,4 +1,4 @@
-"""What the page may ask of `falsezero.read` and `falsezero.audit`, checked on the way."""
+"""Options of `falsezero.read` and `falsezero.audit` that the page may set, and their checks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the library's sentences recommend, as buttons for people who know none of its options."""
+"""Buttons for the settings that an error message of the library recommends."""
 
 from __future__ import annotations
 
@@ -47,17 +47,19 @@ def without_remedies(sentence: str) -> str:
 
 
 def in_words(options: Mapping[str, Any]) -> str:
-    """What options do, in words for people who do not know them.
+    """A plain description of options, for people who do not know them.
 
     >>> in_words({"index": "site", "drop": ["year", "total"]})
     'The rows are named by site; leave out year, total'
     """
-    parts = [part for name, value in options.items() if (part := _said_of(name, value, options))]
+    parts = [
+        part for name, value in options.items() if (part := _option_in_words(name, value, options))
+    ]
     text = "; ".join(parts)
     return text[:1].upper() + text[1:]
 
 
-def _said_of(name: str, value: Any, options: Mapping[str, Any]) -> str:
+def _option_in_words(name: str, value: Any, options: Mapping[str, Any]) -> str:
     if name == "marks":
         return ", ".join(
             f"{_mark(text)} means {_MEANT.get(means, means)}" for text, means in value.items()

@@ -1,4 +1,4 @@
-"""What the page asks for: a desk, files onto it, a look at them, the audit, its results."""
+"""The routes of the server: open a desk, upload files, preview them, audit them, get results."""
 
 from __future__ import annotations
 
@@ -173,7 +173,7 @@ async def _json(request: Request) -> dict[str, Any]:
 
 
 def _task(what: str, given: dict[str, Any], desk: Desk) -> dict[str, Any]:
-    """What the process is asked to do; the options themselves are checked there."""
+    """The task for the process, which checks the options itself."""
     file = given.get("file")
     if not isinstance(file, str) or file not in desk.files:
         raise _Refused(400, "Name one of the files that were dropped in.")

@@ -54,7 +54,7 @@ export function drawReading(found, apply) {
     return list;
   };
   if (found.problem) {
-    parts.push(element("div", { className: "problem", role: "alert" }, element("p", { textContent: found.said ?? found.problem }), buttons()));
+    parts.push(element("div", { className: "problem", role: "alert" }, element("p", { textContent: found.shown ?? found.problem }), buttons()));
   } else {
     for (const note of found.notes) parts.push(element("div", { className: "note" }, element("p", { textContent: note })));
     if (found.notes.length && found.remedies.length) parts.at(-1).append(buttons());

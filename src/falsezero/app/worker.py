@@ -1,4 +1,4 @@
-"""The process that reads a table and audits it, so that the page stays awake and can cancel.
+"""The process that reads and audits a table, so that the page stays responsive and can cancel.
 
 Tasks come in as lines of JSON on standard input, answers go out as lines of JSON on standard
 output. When standard input ends, the server is gone, and the process exits.
@@ -26,7 +26,7 @@ _ROWS, _COLUMNS = 12, 24
 _MOST_CELLS = 5_000_000
 """Cells up to which whole tables are offered as files."""
 _AUDITED_WHOLE = 4e7
-"""Cells above which a part of a table is audited: nobody waits at a page for longer."""
+"""Cells above which only a part of a table is audited, to limit the waiting time."""
 
 _AFTERWARDS = 2
 """Stages after the last model: the page and the tables."""
@@ -38,7 +38,7 @@ Send = Callable[[dict[str, Any]], None]
 
 
 def look_at(task: dict[str, Any], send: Send) -> dict[str, Any]:
-    """What a file holds, and how it reads: as asked, or as guessed where nothing was asked."""
+    """The first lines of a file, and the table read from it with the given or guessed options."""
     from falsezero.data.errors import DataError
     from falsezero.data.guess import attempt, guess_layout, preview
 
@@ -61,7 +61,7 @@ def look_at(task: dict[str, Any], send: Send) -> dict[str, Any]:
         "options": found.options if task["options"] is None else task["options"],
         "named_by": _label_column(names, found),
         "problem": problem,
-        "said": without_remedies(problem) if problem and ways else problem,
+        "shown": without_remedies(problem) if problem and ways else problem,
         "notes": [without_remedies(note) for note in notes] if ways and not problem else notes,
         "remedies": ways,
         "table": None if found.table is None else _corner(found.table, task),
@@ -79,7 +79,7 @@ def _label_column(names: list[str], found: Any) -> str | None:
 
 
 def sentence(problem: object) -> str:
-    """A sentence of the library, with files called as the person called them."""
+    """A message of the library, with files under the names that the user gave them."""
     return as_sentence(problem).replace(f"{_IN}{os.sep}", "")
 
 
@@ -193,7 +193,7 @@ TASKS: dict[str, Callable[[dict[str, Any], Send], dict[str, Any]]] = {
 def main() -> None:
     """Work on one task after the other."""
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
-    # Whatever a library prints must not mix with the answers.
+    # Output of libraries must not mix with the answers.
     os.dup2(2, 1)
     tasks = _tasks()
     while True:

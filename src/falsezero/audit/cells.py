@@ -33,7 +33,7 @@ class ZeroSurvey(NamedTuple):
     row_surprising: np.ndarray
     column_surprising: np.ndarray
     row_present: np.ndarray
-    """Sum of `present` over the zeros of each row; NaN where nothing identifies it."""
+    """Sum of `present` over the zeros of each row; NaN where empty identifies it."""
     column_present: np.ndarray
 
     @property
@@ -43,8 +43,8 @@ class ZeroSurvey(NamedTuple):
 
     def without_list(self) -> ZeroSurvey:
         """The same without any cell listed."""
-        nothing = np.empty(0, dtype=int)
-        return self._replace(rows=nothing, columns=nothing, expected=nothing * 1.0)
+        empty = np.empty(0, dtype=int)
+        return self._replace(rows=empty, columns=empty, expected=empty * 1.0)
 
 
 def survey_cells(

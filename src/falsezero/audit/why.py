@@ -16,7 +16,7 @@ _LINE = 24
 class Reasons:
     """Short explanations of single cells, from the table itself.
 
-    The rows most like a row are its nearest by cosine; a column speaks for another by how much more
+    The rows most like a row are its nearest by cosine; a column supports another by how much more
     often they occur together than apart, log(P(both) / (P(one) P(other))).
     """
 

@@ -111,8 +111,8 @@ class _OnDask:
         rest = [tuple(rest) for _, *rest in zip(*columns, strict=True)]
         payloads = [cloudpickle.dumps((function, run, join)) for run in self._tasks_of(rest)]
         with dask.config.set(_ANY_SIZE):
-            things = self._send([*shared, *map(list, self._tasks_of(columns[0]))])
-            common, rows = things[: len(shared)], things[len(shared) :]
+            futures = self._send([*shared, *map(list, self._tasks_of(columns[0]))])
+            common, rows = futures[: len(shared)], futures[len(shared) :]
             # Our names are unique; a task that Dask thinks pure would have all its bytes hashed.
             names = [self._new_name("pass") for _ in rows]
             tasks = self.client.map(_work, payloads, rows, key=names, pure=False, common=common)
@@ -125,19 +125,19 @@ class _OnDask:
             size *= 2
         return [items[i : i + size] for i in range(0, len(items), size)]
 
-    def _send(self, things: list[Any]) -> list[Any]:
+    def _send(self, futures: list[Any]) -> list[Any]:
         """Futures of objects on the workers; those of the last call are there already."""
         import cloudpickle
 
         known, self.sent = self.sent, {}
-        for thing in things:
+        for thing in futures:
             identity = _identity(thing)
             if identity not in known:
                 data = cloudpickle.dumps(thing)
                 future = self.client.submit(SharedPayload.unpack, data, key=self._new_name("data"))
                 known[identity] = (thing, future)
             self.sent[identity] = known[identity]
-        return [known[_identity(thing)][1] for thing in things]
+        return [known[_identity(thing)][1] for thing in futures]
 
     def _new_name(self, kind: str) -> str:
         self.count += 1

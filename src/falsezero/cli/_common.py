@@ -139,7 +139,7 @@ seed_option = click.option(
 )
 
 
-def _some_jobs(context: Any, parameter: Any, jobs: int | None) -> int | None:
+def _check_jobs(context: Any, parameter: Any, jobs: int | None) -> int | None:
     if jobs == 0:
         raise click.BadParameter("0 would do nothing; give 1 or more, or -1 for all processors.")
     return jobs
@@ -149,7 +149,7 @@ jobs_option = click.option(
     "--jobs",
     type=int,
     metavar="N",
-    callback=_some_jobs,
+    callback=_check_jobs,
     help="Number of threads or processes; the answer does not depend on it.",
 )
 

@@ -55,8 +55,8 @@ def _given(layout: dict[str, Any]) -> dict[str, Any]:
 
 def _is_default(name: str, value: Any) -> bool:
     # A threshold of 0 is a setting, whereas skipping 0 lines is not.
-    nothing = value is None or value is False or value == () or value == {}
-    return nothing or value == _DEFAULTS.get(name)
+    is_unset = value is None or value is False or value == () or value == {}
+    return is_unset or value == _DEFAULTS.get(name)
 
 
 def _plain(value: Any) -> Any:

@@ -25,7 +25,7 @@ from falsezero.cli._knowledge import (
     knowledge_options,
     stated,
 )
-from falsezero.cli._output import Target, force_option, json_option, new_file, raw_option
+from falsezero.cli._output import Target, listing_options, new_file
 from falsezero.cli._table import (
     is_pattern,
     read_table,
@@ -101,9 +101,7 @@ class _StatedVariable(click.ParamType):
 @seed_option
 @title_option
 @groups_option
-@force_option
-@json_option
-@raw_option
+@listing_options
 @table_options
 def command(
     table: str,

@@ -77,12 +77,12 @@ def command(
             verbose=int(is_watched()),
         )
     if not found:
-        say(_nothing(ones, min_expected))
+        say(_empty_message(ones, min_expected))
     causes = [_counted_from_one(text) for text in found["causes"].tolist()]
     target.write_findings(fz.Tidy(dict(found) | {"causes": causes}))
 
 
-def _nothing(ones: bool, least: float) -> str:
+def _empty_message(ones: bool, least: float) -> str:
     if ones:
         return (
             "No one is surprising: each was expected more than a tenth as often as its column has "

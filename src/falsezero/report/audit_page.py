@@ -138,7 +138,7 @@ def _legend(found: Tidy, n_shown: int) -> str:
         text += " Again: the probability of a one if this very cell is looked at again."
     if "present" in found.columns:
         text += " Present: the probability that it is really there."
-    return text + " Why: what speaks for a one."
+    return text + " Why: the reasons to expect a one."
 
 
 def _tools(identifier: str, n_shown: int, found: Tidy) -> str:
@@ -288,7 +288,7 @@ def _basis(audit: Audit) -> str:
     elif audit.calibration is None:
         points.append(
             "To turn surprise into a probability, state a loss rate (`loss=0.2`), give detection "
-            "rates (`detection=`), look again at some rows (`fz.calibrate`), or hand over repeated "
+            "rates (`detection=`), look again at some rows (`fz.calibrate`), or pass repeated "
             "looks (`look=` in `fz.read`)."
         )
     return f'<h2 id="basis">What this rests on</h2>{bullet_list(points)}'

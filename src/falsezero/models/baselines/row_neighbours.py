@@ -90,10 +90,9 @@ class RowNeighbours(CellScorer):
     def _learn(self, blocks: Blocks) -> None:
         ones, observed = blocks.column_counts
         self.rates_ = ones / np.maximum(observed, 1)
-        nothing = [sparse.csr_array(block.shape) for block in blocks]
         missing = [
-            empty if block.missing_csr is None else block.missing_csr
-            for block, empty in zip(blocks, nothing, strict=True)
+            sparse.csr_array(block.shape) if block.missing_csr is None else block.missing_csr
+            for block in blocks
         ]
         known = sparse.vstack([block.csr for block in blocks], format="csr")
         hidden = sparse.vstack(missing, format="csr")

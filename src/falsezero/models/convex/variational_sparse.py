@@ -172,8 +172,8 @@ class SparseBayes(_SparseZeros, VariationalBayes):
 def _patterns(block: Block, local: Any) -> tuple[tuple[np.ndarray, ...], tuple[np.ndarray, ...]]:
     """Ones, visited zeros and cells not observed as CSR patterns of one integer type."""
     found = {kind: (start, index) for kind, start, index in listed_cells(block, local)}
-    nothing = np.zeros(block.shape[0] + 1), np.empty(0)
-    lists = [found.get(kind, nothing) for kind in (ONES, HOT_ZEROS, MISSING)]
+    empty = np.zeros(block.shape[0] + 1), np.empty(0)
+    lists = [found.get(kind, empty) for kind in (ONES, HOT_ZEROS, MISSING)]
     starts = tuple(np.asarray(start, np.int64) for start, _ in lists)
     return starts, tuple(np.asarray(index, np.int64) for _, index in lists)
 
