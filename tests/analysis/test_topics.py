@@ -110,3 +110,13 @@ def test_a_bayes_factor_is_a_gain_less_half_a_log_of_the_tokens():
     found = _log_bayes_factor(np.array([8.0, 0.5]), 10.0, np.array([3.0, 20.0]), 30.0)
     assert found[0] == pytest.approx(gain - 0.5 * np.log(40), rel=1e-12)
     assert found[1] == -np.inf, "a word used less often is not listed"
+
+
+def test_a_bayes_factor_survives_tokens_that_do_not_quite_add_up():
+    # A component of one word: the sum over its words may round to less than the word itself.
+    more = np.array([10 * (1 + 1e-15)])
+    exact, rounded = (
+        _log_bayes_factor(own, 10.0, np.array([3.0]), 30.0) for own in (np.array([10.0]), more)
+    )
+    assert more[0] > 10
+    np.testing.assert_allclose(rounded, exact, rtol=1e-12)

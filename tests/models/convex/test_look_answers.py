@@ -81,6 +81,8 @@ def test_present_and_again_cell_by_cell(fitted, dates):
     np.testing.assert_allclose(model.present(looks).to_numpy(), present, rtol=1e-6)
     next_look = None if dates is None else {"date": dates}
     np.testing.assert_allclose(model.again(looks, next_look).to_numpy(), again, rtol=1e-6)
+    answers = model._answers(looks)
+    assert (answers.by_columns.shape, answers.by_rows.shape) == ((0, 3), (0, 14))
 
 
 def test_the_next_look_is_where_a_column_shows_late():

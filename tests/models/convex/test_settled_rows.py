@@ -9,10 +9,11 @@ from scipy.special import digamma, gammaln
 from falsezero.data import blocks as data_blocks
 from falsezero.data.blocks import Blocks
 from falsezero.models.convex import rows as rows_of
-from falsezero.models.convex.family import RowWeights
+from falsezero.models.convex.family import RowWeights, fused_pass
 from falsezero.models.convex.rows import settled_sparse_weights, settled_weights
 from falsezero.models.convex.sparse import SparseRows, SparseSteps
 from falsezero.models.convex.variational import RowCounts, VariationalBayes
+from falsezero.models.convex.variational_sparse import SparseEM
 
 N = 70
 GAMMA = 1.3
@@ -165,3 +166,29 @@ def test_the_sparse_surface_of_a_row_and_its_derivatives(share, first):
         np.testing.assert_allclose(gradient[i], slope, rtol=1e-4, atol=1e-4)
         curve = -approx_fprime(w[i], lambda x, i=i: surface(rows[i : i + 1], x[None])[1][0], 1e-6)
         np.testing.assert_allclose(packed[i], curve[np.triu_indices(3)], rtol=1e-3, atol=1e-3)
+
+
+def test_variational_em_settles_sparse_rows_without_a_prior_on_weights():
+    table, _, _ = many_rows(missing=0.0)
+    blocks = Blocks.cut(sparse.csr_array(table[:20]), block_rows=20)
+    steps, rng = SparseEM(3, blocks, (0.6, 0.8)), np.random.default_rng(2)
+    state = steps.sources(rng.uniform(1, 5, (3, 4)), rng.uniform(5, 30, (3, 4)))
+    [start] = steps.rows(np.full((20, 3), 1 / 3), blocks)
+    found = steps.settle(blocks[0], start, state).weights
+    alone = settled_sparse_weights(blocks[0], start, state.ones, 1 - state.zeros, 0.0)
+    np.testing.assert_allclose(found, alone.weights, atol=1e-9)
+    # With a prior no weight would be zero.
+    assert found.min() < 1e-6
+
+
+@pytest.mark.parametrize("n_tiles", [1, 2, 3])
+def test_a_pass_over_tiles_is_that_over_the_whole_block(n_tiles):
+    table, ones, _ = many_rows()
+    n = 16 * n_tiles - 3
+    [block] = Blocks.cut(sparse.csr_array(table[:n]), block_rows=n)
+    [whole] = Blocks.cut(table[:n], block_rows=n)
+    assert sum(1 for _ in block.tiles()) == n_tiles
+    weights = np.random.default_rng(3).dirichlet(np.ones(3), size=n)
+    both = fused_pass(block, weights, ones), fused_pass(whole, weights, ones)
+    for found, expected in zip(*both, strict=True):
+        np.testing.assert_allclose(found, expected, rtol=1e-5)

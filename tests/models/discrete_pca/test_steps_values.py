@@ -206,6 +206,7 @@ def test_rows_begin_at_the_priors_mean():
     np.testing.assert_allclose(rows.weights, [ALPHA / BETA] * 2)
     np.testing.assert_allclose(rows.pull, COUNTS.sum(axis=1) / (ALPHA / BETA).sum())
     assert not rows.counts.any()
+    assert not rows.z.size, "only collapsed samplers draw tokens one by one"
 
 
 def test_theta_is_drawn_from_its_posterior_and_sweeps_are_counted():
