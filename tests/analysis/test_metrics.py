@@ -240,3 +240,8 @@ def test_entropies_are_the_expected_log_likelihood_of_every_cell():
     assert found.expected_log_likelihood == pytest.approx(total)
     assert found.row_weights > 0
     assert found.components > 0
+
+
+def test_a_share_of_no_cells_is_zero():
+    assert reconstruction_error([[np.nan, np.nan]], [[0.9, 0.1]]) == 0
+    assert noise_removal([[1, 0]], [[1, 0]], [[0.9, 0.8]]) == (0.5, 1.0, 0.0), "nothing was lost"

@@ -164,8 +164,9 @@ def _log_bayes_factor(own: Any, n_own: Any, rest: Any, n_rest: Any) -> np.ndarra
     both, n_both = own + rest, n_own + n_rest
 
     def log_likelihood(x: Any, n: Any) -> np.ndarray:
-        rate = x / np.maximum(n, 1e-12)
-        return np.asarray(xlogy(x, rate) + xlogy(n - x, 1 - np.minimum(rate, 1)))
+        # The tokens of a component of one word may round to less than those of the word.
+        others, total = np.maximum(n - x, 0.0), np.maximum(n, 1e-12)
+        return np.asarray(xlogy(x, x / total) + xlogy(others, others / total))
 
     gain = log_likelihood(own, n_own) + log_likelihood(rest, n_rest) - log_likelihood(both, n_both)
     gain = gain - 0.5 * np.log(max(float(n_both), 1.0))

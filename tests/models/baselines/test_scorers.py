@@ -7,7 +7,7 @@ from tests.reference import scorers as slow
 import falsezero as fz
 from falsezero.base.scorer import fit_link
 from falsezero.data.blocks import Block
-from falsezero.models.baselines import implicit_als
+from falsezero.models.baselines import implicit_als, row_neighbours
 
 
 def as_sparse(X):
@@ -45,6 +45,17 @@ def test_large_sparse_rows_take_the_same_neighbours():
     X = X[np.unique(X, axis=0, return_index=True)[1]]
     found = fz.RowNeighbours(3).fit(as_sparse(X)).score_cells(as_sparse(X))
     np.testing.assert_allclose(found, slow.row_neighbours(X, 3, 1.0), atol=1e-10)
+
+
+@pytest.mark.parametrize("gaps", ["fitted", "new"])
+def test_rows_with_and_without_gaps_are_compared_where_both_were_seen(gaps, monkeypatch):
+    monkeypatch.setattr(row_neighbours, "_DENSE_SHARE", 1.0)
+    whole, holes = (some_table(n_rows=20, seed=seed, missing=0.1 * seed) for seed in (0, 2))
+    X, new = (holes, whole[:6]) if gaps == "fitted" else (whole, holes[:6])
+    found = fz.RowNeighbours(8, shrinkage=1e-9).fit(as_sparse(X)).score_cells(as_sparse(new))
+    # A new row is the first of a table of its own; a fitted row equal to it counts as itself.
+    expected = [slow.row_neighbours(np.vstack([row, X]), 8, 1e-9)[0] for row in new]
+    np.testing.assert_allclose(found, expected, atol=1e-6)
 
 
 def test_a_row_is_not_its_own_neighbour():

@@ -170,3 +170,12 @@ def test_intervals_of_draws_are_their_quantiles(by, axis):
         low, high = np.quantile(model.detection_draws_, [0.1, 0.9], axis=0)
         np.testing.assert_allclose(table["detection_low"], low)
         np.testing.assert_allclose(table["detection_high"], high)
+
+
+def test_a_single_draw_is_enough():
+    looks = fz.datasets.make_looks(8, 3, 2, 2, random_state=0).looks
+    model = fz.RepeatedLooks(1, inference="gibbs", n_draws=1, random_state=0, tol=1e-2).fit(looks)
+    assert len(model.draws_) == 1
+    answers = model._answers(looks)
+    assert (answers.by_columns.shape, answers.by_rows.shape) == ((1, 3), (1, 8))
+    assert answers.by_columns.sum() == answers.by_rows.sum()

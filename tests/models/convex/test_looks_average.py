@@ -270,3 +270,21 @@ def test_a_choice_of_rows_is_judged_but_all_are_fitted(looks, monkeypatch):
     assert average._sizes == [2, 5]
     np.testing.assert_array_equal(average.level_, [0.1, 0.8])
     assert 0 <= average._seed < 2**31
+
+
+def test_the_spread_is_learnt_from_as_many_rows_as_can_be_drawn(looks, monkeypatch):
+    """Twelve rows of three looks at five columns."""
+
+    class EnoughError(Exception):
+        pass
+
+    def fit(self, some):
+        raise EnoughError(len(some))
+
+    monkeypatch.setattr(fz.RepeatedLooks, "fit", fit)
+    for most, fewest, expected in ((15 * 8, 1, 8), (15 * 8, 9, 9), (15 * 13, 1, 12)):
+        monkeypatch.setattr(looks_average, "MOST_DRAWN", most)
+        monkeypatch.setattr(looks_average, "_FEWEST", fewest)
+        with pytest.raises(EnoughError) as stop:
+            LooksAverage((2,), inference="vb", random_state=0).fit(looks)
+        assert stop.value.args == (expected,)

@@ -165,3 +165,13 @@ def test_what_is_left_of_tiny_probabilities_is_rounding():
     assert found.error == pytest.approx(
         64 * 2**-52 * (p.sum() + (p**2).sum() + abs(np.log(p[x == 1]).sum())), rel=1e-6
     )
+
+
+def test_what_is_left_where_every_zero_is_visited_is_rounding():
+    """Ones and zeros both count with the size of their logarithms."""
+    x, weights, _ = case(0)
+    gaps = np.random.default_rng(1).uniform(0.3, 0.7, (4, 90))
+    found, p = by_series(x, weights, gaps), weights @ gaps
+    powers = sum((p**j).sum() for j in range(1, 5))
+    rounding = 64 * 2**-52 * (powers + abs(by_cell(x, weights, gaps)))
+    assert found.error == pytest.approx(rounding, rel=0.02)

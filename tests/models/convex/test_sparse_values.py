@@ -81,6 +81,17 @@ def test_columns_are_solved_where_the_slope_vanishes(prior):
     np.testing.assert_allclose(slope[inside], 0, atol=1e-6 * found.weight_sum.max())
 
 
+def test_rows_of_one_block_begin_as_those_of_the_exact_solver():
+    table, _, _ = sparse_point(n=9)
+    [block] = blocks = Blocks.cut(sparse.csr_array(table))
+    exact = ExactSteps(3, blocks, 1.0)
+    rows = SparseSteps(exact).init_rows(block, np.random.default_rng(4))
+    expected = exact.init_rows(block, np.random.default_rng(4))
+    np.testing.assert_allclose(rows.weights, expected.weights)
+    assert rows.clock == 1
+    assert not rows.hot_start.any()
+
+
 @pytest.mark.parametrize("missing", [False, True])
 def test_hot_zeros_are_all_zeros_above_the_limit(missing):
     rng = np.random.default_rng(0)

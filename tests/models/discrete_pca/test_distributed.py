@@ -131,3 +131,13 @@ def test_what_needs_the_whole_table_says_so(counts, tmp_path):
     halves = in_files(tmp_path, counts / 2)
     with pytest.raises(ValueError, match="whole counts"):
         fz.DiscretePCA(3, **SETTINGS).fit(halves)
+
+
+@pytest.mark.parametrize(("thin", "kept"), [(1, [4, 5, 6, 7, 8, 9]), (3, [6, 9])])
+def test_sweeps_after_the_warm_up_are_kept_in_turn(thin, kept, counts, tmp_path):
+    model = fz.DiscretePCA(3, inference="collapsed_gibbs")
+    parts = model._blocks(in_files(tmp_path, counts, 1), reset=True)
+    family = read_family("dirichlet-multinomial", None, counts.shape[1])
+    hyper = Hyper(np.full(3, 0.5), np.ones(3))
+    steps = DistributedSteps(family, parts, hyper, 0.05, 4, thin, (False, False))
+    assert [sweep for sweep in range(10) if steps._keeps(sweep)] == kept

@@ -73,7 +73,7 @@ class Tokens(NamedTuple):
 def is_learning_sweep(sweep: int, warmup: int) -> bool:
     """Whether the priors are updated after this sweep: now and then, during the warm-up only.
 
-    >>> [sweep for sweep in range(40) if is_learning_sweep(sweep, 25)]
+    >>> [sweep for sweep in range(40) if is_learning_sweep(sweep, 29)]
     [9, 19]
     """
     return sweep < warmup and sweep % _LEARN_EVERY == _LEARN_EVERY - 1
