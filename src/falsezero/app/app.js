@@ -69,7 +69,7 @@ async function receive(files) {
     desk = (await post("desks")).desk;
     names = [];
     for (const file of files) {
-      get("receiving").textContent = `Taking ${file.name} …`;
+      get("receiving").textContent = `Receiving ${file.name} …`;
       names.push((await post(`desks/${desk}/files/${encodeURIComponent(file.name)}`, file)).name);
     }
     title = files[0].name;

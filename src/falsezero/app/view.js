@@ -28,7 +28,7 @@ export function drawLines(found, layout, options, changed) {
   const roles = ROLES[layout];
   const classes = found.names.map((name) => (roleOf(name, options, found) === "drop" ? "drop-out" : roleOf(name, options, found)));
   const heads = found.names.map((name, i) => {
-    const choice = element("select", { ariaLabel: `What column ${name || i + 1} is` });
+    const choice = element("select", { ariaLabel: `Role of column ${name || i + 1}` });
     for (const [role, words] of Object.entries(roles)) choice.append(element("option", { value: role, textContent: words }));
     choice.value = roleOf(name, options, found) in roles ? roleOf(name, options, found) : "";
     choice.addEventListener("change", () => changed(name, choice.value));
@@ -74,7 +74,7 @@ function drawCorner(table) {
   const key = Object.keys(words).map((cell) => element("span", {}, element("table", { className: "corner", ariaHidden: "true" },
     element("tr", {}, element("td", { className: kinds[cell] }))), ` ${words[cell]}`));
   return [
-    element("h3", { textContent: "So it will be read" }),
+    element("h3", { textContent: "How it will be read" }),
     element("p", { textContent: table.summary }),
     element("div", { className: "scroll", tabIndex: 0 }, element("table", { className: "corner" },
       element("thead", {}, element("tr", {}, ...heads)), element("tbody", {}, ...rows))),
