@@ -30,7 +30,7 @@ COLUMNS = ("data", "method", "measure", "value")
 FEWEST_SITES = 3
 """A species counts where the fitted visits saw it at so many sites."""
 YEARS = range(1999, 2019)
-RIVALS = ("AspectBernoulli", "biolith with variables")
+RIVALS = ("AspectBernoulli", "biolith with variables", "biolith with dates")
 KEPT = ("biolith", "crowd-kit")
 """Rivals that are slow: their rows are kept where the tracked file has them."""
 
@@ -71,11 +71,7 @@ def swiss() -> VisitTask:
     from falsezero.datasets import load_swiss_birds
 
     data = load_swiss_birds()
-    whole = ~np.isnan(data.looks).any(axis=(1, 2))
-    looks = data.looks[whole]
-    looks = looks[:, :, (looks[:, :2] == 1).any(axis=1).sum(axis=0) >= FEWEST_SITES]
-    sites = {name: np.asarray(data.row_info[name])[whole] for name in ("elevation", "forest")}
-    return VisitTask("Swiss birds", looks[:, :2], sites, looks[:, 2])
+    return _task("Swiss birds", data, ("elevation", "forest"))
 
 
 def hubbard_brook() -> Iterator[VisitTask]:
@@ -84,20 +80,25 @@ def hubbard_brook() -> Iterator[VisitTask]:
 
     for year in YEARS:
         data = load_hubbard_brook(year)
-        whole = ~np.isnan(data.looks).any(axis=(1, 2))
-        if whole.sum() < 100:
-            continue
-        looks = data.looks[whole]
-        looks = looks[:, :, (looks[:, :2] == 1).any(axis=1).sum(axis=0) >= FEWEST_SITES]
-        sites = {name: np.asarray(data.row_info[name])[whole] for name in ("elevation", "slope")}
-        yield VisitTask(f"Hubbard Brook {year}", looks[:, :2], sites, looks[:, 2])
+        if (~np.isnan(data.looks).any(axis=(1, 2))).sum() >= 100:
+            yield _task(f"Hubbard Brook {year}", data, ("elevation", "slope"))
+
+
+def _task(name: str, data: Any, known: tuple[str, ...]) -> VisitTask:
+    """Two visits to the sites that had three, and the dates of all of them."""
+    whole = ~np.isnan(data.looks).any(axis=(1, 2))
+    looks, dates = data.looks[whole], data.look_info["date"][whole]
+    looks = looks[:, :, (looks[:, :2] == 1).any(axis=1).sum(axis=0) >= FEWEST_SITES]
+    sites = {each: np.asarray(data.row_info[each])[whole] for each in known}
+    return VisitTask(name, looks[:, :2], sites, dates[:, :2], looks[:, 2], dates[:, 2])
 
 
 def _made_up() -> VisitTask:
     from falsezero.datasets import make_looks
 
     values = make_looks(80, 20, 3, 2, random_state=0).looks.to_numpy()
-    return VisitTask("made up", values[:, :2], {}, values[:, 2])
+    dates = np.tile([1.0, 2.0, 3.0], (80, 1))
+    return VisitTask("made up", values[:, :2], {}, dates[:, :2], values[:, 2], dates[:, 2])
 
 
 # -- measuring ----------------------------------------------------------------------------------

@@ -22,7 +22,10 @@ class VisitTask(NamedTuple):
     name: str
     visits: np.ndarray
     sites: dict[str, np.ndarray]
+    dates: np.ndarray
+    """Of the visits that may be fitted, sites x visits."""
     later: np.ndarray
+    later_dates: np.ndarray
 
     @property
     def unseen(self) -> np.ndarray:
@@ -39,19 +42,21 @@ def audit(task: VisitTask) -> np.ndarray:
 
 
 def audit_with_variables(task: VisitTask) -> np.ndarray:
-    """`falsezero.audit` of the visits with what is known of the sites."""
+    """`falsezero.audit` of the visits with their dates and what is known of the sites."""
     import falsezero as fz
 
-    looks = fz.Looks(task.visits, row_variables=task.sites)
-    return fz.audit(looks, random_state=0).again.to_numpy()
+    looks = fz.Looks(task.visits, variables={"date": task.dates}, row_variables=task.sites)
+    audit = fz.audit(looks, next_look={"date": task.later_dates}, random_state=0)
+    return audit.again.to_numpy()
 
 
 def variational_with_variables(task: VisitTask) -> np.ndarray:
     """What the audit does with more looks: variational fits in place of posterior draws."""
     import falsezero as fz
 
-    looks = fz.Looks(task.visits, row_variables=task.sites)
-    return fz.LooksAverage(inference="vb", random_state=0).fit(looks).again(looks)
+    looks = fz.Looks(task.visits, variables={"date": task.dates}, row_variables=task.sites)
+    model = fz.LooksAverage(inference="vb", random_state=0).fit(looks)
+    return model.again(looks, {"date": task.later_dates})
 
 
 def aspect_bernoulli(task: VisitTask) -> np.ndarray:
@@ -71,30 +76,45 @@ def constant(task: VisitTask) -> np.ndarray:
 
 def biolith(task: VisitTask) -> np.ndarray:
     """biolith's multi-species occupancy model by NUTS, intercepts only (its one variable is 0)."""
-    return _biolith(task, np.zeros((len(task.visits), 1)))
+    n_rows, n_looks, _ = task.visits.shape
+    return _biolith(task, np.zeros((n_rows, 1)), np.zeros((n_rows, n_looks + 1, 1)))
 
 
 def biolith_with_variables(task: VisitTask) -> np.ndarray:
     """The same with what is known of the sites as linear terms of occupancy, elevation squared."""
+    n_rows, n_looks, _ = task.visits.shape
+    return _biolith(task, _site_terms(task), np.zeros((n_rows, n_looks + 1, 1)))
+
+
+def biolith_with_dates(task: VisitTask) -> np.ndarray:
+    """Detection, too, has the terms of the sites, and the date."""
+    terms, dates = _site_terms(task), np.column_stack([task.dates, task.later_dates])
+    dates = (dates - task.dates.mean()) / task.dates.std()
+    each = np.broadcast_to(terms[:, None], (*dates.shape, terms.shape[1]))
+    return _biolith(task, terms, np.concatenate([dates[:, :, None], each], axis=2))
+
+
+def _site_terms(task: VisitTask) -> np.ndarray:
     columns = [(x - x.mean()) / x.std() for x in task.sites.values()]
     square = columns[list(task.sites).index("elevation")] ** 2
-    return _biolith(task, np.column_stack([*columns, (square - square.mean()) / square.std()]))
+    return np.column_stack([*columns, (square - square.mean()) / square.std()])
 
 
-def _biolith(task: VisitTask, site_covs: np.ndarray) -> np.ndarray:
+def _biolith(task: VisitTask, site_covs: np.ndarray, obs_covs: np.ndarray) -> np.ndarray:
+    """Fitted with the later visit as one that recorded nothing, for which there is a rate."""
     from biolith.models import occu
     from biolith.utils import fit
 
-    n_rows, n_looks, _ = task.visits.shape
-    obs = task.visits.transpose(2, 0, 1)[:, :, None, :]
-    found = fit(
-        occu, site_covs=site_covs, obs_covs=np.zeros((n_rows, 1, n_looks, 1)), obs=obs, **CHAIN
-    )
-    psi = np.asarray(found.samples["psi"])
-    rate = np.asarray(found.samples["prob_detection"])[:, 0, 0]
-    tries = (~np.isnan(task.visits)).sum(axis=1)
-    missed = psi * (1 - rate) ** tries
-    return np.asarray((rate * missed / (missed + 1 - psi)).mean(axis=0))
+    nothing = np.full_like(task.visits[:, :1], np.nan)
+    visits = np.concatenate([task.visits, nothing], axis=1)
+    obs = visits.transpose(2, 0, 1)[:, :, None, :]
+    found = fit(occu, site_covs=site_covs, obs_covs=obs_covs[:, None], obs=obs, **CHAIN)
+    n_rows, n_looks, n_columns = visits.shape
+    psi = np.asarray(found.samples["psi"]).reshape(-1, n_rows, n_columns)
+    rate = np.asarray(found.samples["prob_detection"]).reshape(-1, n_looks, n_rows, n_columns)
+    looked = ~np.isnan(task.visits).swapaxes(0, 1)
+    missed = psi * np.where(looked, 1 - rate[:, :-1], 1.0).prod(axis=1)
+    return np.asarray((rate[:, -1] * missed / (missed + 1 - psi)).mean(axis=0))
 
 
 def audit_observers(labels: np.ndarray) -> np.ndarray:
@@ -126,6 +146,7 @@ VISITS: dict[str, Callable[[VisitTask], np.ndarray]] = {
     "variational with variables": variational_with_variables,
     "biolith": biolith,
     "biolith with variables": biolith_with_variables,
+    "biolith with dates": biolith_with_dates,
     "AspectBernoulli": aspect_bernoulli,
     "constant": constant,
 }

@@ -17,7 +17,9 @@ def test_the_last_look_of_chosen_rows_is_held_out():
     values[0] = [[1, 0], [0, 1], [1, 0]]
     values[1] = [[1, 0], [0, 1], [np.nan, np.nan]]
     values[2, 1:] = np.nan
-    held = hold_out_last_look(fz.Looks(values), np.array([True, True, True]), None)
+    dates = {"date": np.arange(9).reshape(3, 3)}
+    held = hold_out_last_look(fz.Looks(values, variables=dates), np.full(3, True), None)
+    assert held.next_look["date"].tolist() == [2, 4, 6]
     # The third row was looked at once, so nothing of it is held out.
     assert list(zip(held.rows, held.columns, held.hit, strict=True)) == [
         *((0, 0, True), (0, 1, False), (1, 0, False), (1, 1, True)),
@@ -135,6 +137,7 @@ def test_draws_are_not_corrected_and_rows_differ_in_every_other_model(looks, mon
     average = LooksAverage((1, 2, 3), random_state=0).fit(looks)
     np.testing.assert_array_equal(average.level_, [0, 1])
     assert [model.row_effects for model in average.models_] == [True, False, True]
+    assert [model.row_detection for model in average.models_] == [False, True, False]
     for model in average.models_:
         assert (model.inference, model.heterogeneity, model.n_draws) == ("gibbs", "learn", 2)
     assert average.detection_draws_.shape == (6, 5)
@@ -213,11 +216,22 @@ def test_the_level_is_learnt_from_last_looks_after_zeros(n_rows, monkeypatch):
     average = LooksAverage()
     monkeypatch.setattr(average, "_fitted", lambda looks, begin: looks)
     answers = Answers(present, again, again, None, None)
-    monkeypatch.setattr(looks_average, "_mean_answers", lambda models, looks: answers)
+    asked = []
+
+    def mean_answers(models, looks, next_look):
+        asked.append(next_look)
+        return answers
+
+    monkeypatch.setattr(looks_average, "_mean_answers", mean_answers)
     monkeypatch.setattr(looks_average, "_learn_level", learn)
     folds, rng = min(3, n_rows), np.random.default_rng(5)
-    level = average._held_out_level(fz.Looks(values), rng, folds, begin=None)
+    dates = np.arange(3.0 * n_rows).reshape(n_rows, 3)
+    looks = fz.Looks(values, variables={"date": dates})
+    level = average._held_out_level(looks, rng, folds, begin=None)
     assert level.tolist() == [0.3, 0.9]
+    assert len(asked) == folds
+    for next_look in asked:
+        np.testing.assert_array_equal(next_look["date"], dates[:, 2])
     fold = np.random.default_rng(5).permutation(n_rows) % folds
     expected = [
         (present[n, t], again[n, t] / max(present[n, t], 1e-6), bool(values[n, 2, t]))

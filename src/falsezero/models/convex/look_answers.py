@@ -102,7 +102,7 @@ class LookAnswers:
         states = [self.state_]
         if self.inference == "gibbs":
             states = [self.draws_.at(i).drawn for i in range(len(self.draws_))]
-        return np.mean([_misses(state, n_looks) for state in states], axis=0)
+        return np.mean([_misses(state, n_looks, self.usual_terms_) for state in states], axis=0)
 
     def _cell_answers(self: Any, X: Any, next_look: Any = None) -> tuple[Any, Any]:
         found = self._answers(X, next_look)
@@ -112,7 +112,7 @@ class LookAnswers:
     def _answers(self: Any, X: Any, next_look: Mapping[str, Any] | None = None) -> Answers:
         """All that is asked of every cell."""
         blocks = self._blocks(X, reset=False)
-        design = self._next_design(next_look, blocks.shape[0])
+        design = self._next_design(next_look, blocks)
         parts = self._settled(blocks)
         if self.inference == "gibbs":
             return drawn_answers(self, blocks, parts, design)
@@ -202,7 +202,9 @@ class LookAnswers:
         if steps.seen is None:
             self.detection_ = steps.detection
         else:
-            self.detection_ = column_rates(steps.seen, state.seen_mean, state.seen)
+            self.detection_ = column_rates(
+                steps.seen, state.seen_mean, state.seen, self.usual_terms_
+            )
             self.heterogeneity_ = float(state.seen.spread)
         self.__dict__.pop("false_alarm_", None)
         if steps.alarm is not None:
@@ -224,20 +226,29 @@ class LookAnswers:
         return Tidy({name: np.asarray(values)[order] for name, values in table.items()})
 
 
-def column_rates(rates: LookRates, mean: np.ndarray, effects: Any) -> np.ndarray:
-    """E[sigma(eta)] of each column over cells, for an average observer at an average look."""
-    variance = effects.covariance[:, 0, 0]
+def column_rates(
+    rates: LookRates, mean: np.ndarray, effects: Any, usual: np.ndarray | None = None
+) -> np.ndarray:
+    """E[sigma(eta)] of each column over cells, for an average observer at an average look.
+
+    `usual` holds the terms of each column's usual look, columns x terms; by default one and zeros.
+    """
+    level, variance = mean[:, 0], effects.covariance[:, 0, 0]
+    if usual is not None:
+        level = (usual * mean).sum(axis=1)
+        variance = np.einsum("td,tde,te->t", usual, effects.covariance, usual)
     if rates.n_observers:
         variance = variance + effects.observer_width2
-    eta = mean[:, 0, None] + effects.spread * rates.nodes
+    eta = level[:, None] + effects.spread * rates.nodes
     return expit(eta / np.sqrt(1 + np.pi * variance / 8)[:, None]) @ np.exp(rates.log_weights)
 
 
-def _misses(state: Any, n_looks: int) -> np.ndarray:
+def _misses(state: Any, n_looks: int, usual: np.ndarray | None) -> np.ndarray:
     """Probability of so many misses in a row, by column."""
+    level = state.seen_mean[:, 0] if usual is None else (usual * state.seen_mean).sum(axis=1)
     shape, spread = (*state.seen_mean.shape, 0), float(state.seen.spread)
     rates = LookRates(shape, _NO_PRIOR, spread=spread)
-    missed = expit(-(state.seen_mean[:, 0, None] + spread * rates.nodes))
+    missed = expit(-(level[:, None] + spread * rates.nodes))
     return (missed ** np.arange(n_looks + 1)[:, None, None]) @ np.exp(rates.log_weights)
 
 

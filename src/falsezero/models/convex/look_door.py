@@ -30,6 +30,11 @@ class RowTerms(NamedTuple):
     square_scale: np.ndarray
     """0 where there is no square."""
 
+    @property
+    def n_slopes(self) -> int:
+        """Number of terms without the first, which is one."""
+        return len(self.names) + int((self.square_scale > 0).sum())
+
     def design(self, looks: Looks) -> np.ndarray:
         """One, the variables and their squares, each with mean 0 and deviation 1 in training."""
         columns = [np.ones(looks.shape[0])]
@@ -46,6 +51,8 @@ class LookDoor:
 
     row_terms_: Any = None
     """Terms of the row variables; models saved before there were any have none."""
+    usual_terms_: Any = None
+    """Columns x terms of detection where each column is; None where rows are alike in it."""
 
     def _blocks(self: Any, X: Any, reset: bool) -> Any:
         if not reset:
@@ -103,30 +110,49 @@ class LookDoor:
     def _has_row_effects(self: Any) -> bool:
         return bool(self.row_effects and self.detection is None)
 
-    def _design(self: Any, looks: Looks) -> np.ndarray | None:
-        if not self.look_variables_:
-            return None
-        centre, scale = self.variable_scale_
-        columns = [_variable(looks, name) for name in self.look_variables_]
-        values = (np.stack(columns, axis=2) - centre) / scale
-        took_place: Any = looks.tries.any(axis=2)
-        values = np.where(took_place[..., None], values, 0.0)
-        return np.concatenate([np.ones((*values.shape[:2], 1)), values], axis=2)
+    @property
+    def _n_row_slopes(self: Any) -> int:
+        """Terms of the row variables that detection depends on."""
+        has_slopes = self.row_detection and self.row_terms_ is not None
+        return self.row_terms_.n_slopes if has_slopes else 0
 
-    def _next_design(self: Any, next_look: Mapping[str, Any] | None, n_rows: int) -> Any:
-        """Terms of the next look at each row, rows x terms; None where nothing is said of it.
+    @property
+    def _n_terms(self: Any) -> int:
+        """Terms of detection: one, the variables of the look, those of the row."""
+        return 1 + len(self.look_variables_) + self._n_row_slopes
+
+    def _design(self: Any, looks: Looks) -> np.ndarray | None:
+        if self._n_terms == 1:
+            return None
+        design = np.zeros((*looks.shape[:2], self._n_terms))
+        design[..., 0] = 1.0
+        took_place: Any = looks.tries.any(axis=2)
+        for at, name in enumerate(self.look_variables_):
+            centre, scale = self.variable_scale_[:, at]
+            values = (_variable(looks, name) - centre) / scale
+            design[..., 1 + at] = np.where(took_place, values, 0.0)
+        if self._n_row_slopes:
+            design[..., -self._n_row_slopes :] = self.row_terms_.design(looks)[:, None, 1:]
+        return design
+
+    def _next_design(self: Any, next_look: Mapping[str, Any] | None, blocks: Any) -> Any:
+        """Terms of the next look at each row, rows x terms; None where all rows have the mean ones.
 
         Variables that are not stated, or NaN, are at their mean.
         """
-        if not next_look:
-            return None
-        design = np.zeros((n_rows, 1 + len(self.look_variables_)))
-        design[:, 0] = 1.0
+        n_rows = blocks.shape[0]
         stated = next_look_variables(next_look, self.look_variables_, n_rows)
+        if not stated and not self._n_row_slopes:
+            return None
+        design = np.zeros((n_rows, self._n_terms))
+        design[:, 0] = 1.0
         for name, values in stated.items():
             at = self.look_variables_.index(name)
             centre, scale = self.variable_scale_[:, at]
             design[:, 1 + at] = np.nan_to_num((values - centre) / scale)
+        if self._n_row_slopes:
+            known = np.concatenate([block.variables[:, 1:] for block in blocks])
+            design[:, -self._n_row_slopes :] = known
         return design
 
     def _observer_codes(self: Any, looks: Looks) -> np.ndarray | None:

@@ -4,7 +4,8 @@ The number of components is not chosen but averaged over: held-out looks are pre
 average than by the best of its members. Where something is known of the rows, all members use it.
 
 Up to `MOST_DRAWN` looks are averaged over posterior draws, which learn how much detection differs
-between the cells of a column; every other member lets rows differ as well.
+between the cells of a column. Every other member lets rows differ in how much they show; in the
+others detection depends on what is known of the rows, column by column.
 
 More looks are fitted by variational Bayes. The spread of detection is then learnt by draws from
 some of the rows, the evidence decides whether rows differ, and, because factorised posteriors are
@@ -56,6 +57,8 @@ class HeldOut(NamedTuple):
     rows: np.ndarray
     columns: np.ndarray
     hit: np.ndarray
+    next_look: dict[str, np.ndarray]
+    """Variables of the last look at each row."""
 
 
 def hold_out_last_look(looks: Looks, chosen: np.ndarray, rng: np.random.Generator) -> HeldOut:
@@ -89,7 +92,7 @@ def hold_out_last_look(looks: Looks, chosen: np.ndarray, rng: np.random.Generato
         row_variables=looks.row_variables,
         name=looks.name,
     )
-    return HeldOut(kept, rows, columns, hit)
+    return HeldOut(kept, rows, columns, hit, _last_variables(looks))
 
 
 class LooksAverage(Estimator):
@@ -224,6 +227,7 @@ class LooksAverage(Estimator):
             inference="gibbs",
             heterogeneity="learn",
             row_effects=row_effects,
+            row_detection=not row_effects,
             n_draws=_DRAWS,
             tol=_DRAWN_TOL,
             **options,
@@ -254,7 +258,7 @@ class LooksAverage(Estimator):
             held = hold_out_last_look(looks, fold == i, rng)
             zero = held.looks.counts[0][held.rows, held.columns] == 0
             at = held.rows[zero], held.columns[zero]
-            found = _mean_answers(self._fitted(held.looks, begin), held.looks)
+            found = _mean_answers(self._fitted(held.looks, begin), held.looks, held.next_look)
             rate = found.again[at] / np.maximum(found.present[at], _EDGE)
             parts.append((found.present[at], rate, held.hit[zero]))
         return _learn_level(*(np.concatenate(part) for part in zip(*parts, strict=True)))
@@ -320,6 +324,13 @@ class LooksAverage(Estimator):
     def detection_draws_(self) -> np.ndarray:
         """Draws of the detection rates from all models ("gibbs")."""
         return np.concatenate([model.detection_draws_ for model in self.models_])
+
+
+def _last_variables(looks: Looks) -> dict[str, np.ndarray]:
+    """Variables of the last look that took place at each row."""
+    took_place: Any = looks.tries.any(axis=2)
+    last = took_place.shape[1] - 1 - np.argmax(took_place[:, ::-1], axis=1)
+    return {name: values[np.arange(len(last)), last] for name, values in looks.variables.items()}
 
 
 def _components(size: int) -> str:

@@ -86,6 +86,9 @@ class RepeatedLooks(LookDoor, LookAnswers, OptimisedModel):
         Variables of the rows that the row weights may depend on, each with its square, so that
         similar rows have similar content and rows without looks get predictions ("vb" and
         "gibbs").
+    row_detection : bool, default=False
+        Whether detection depends on the row variables as well, with slopes for each column: where
+        a row suits a species there is more of it to be seen.
     alpha0, beta0, gamma0 : float, default=0.5
         Beta prior of the sources and Dirichlet prior of the row weights ("vb"), or their initial
         values ("gibbs").
@@ -109,7 +112,8 @@ class RepeatedLooks(LookDoor, LookAnswers, OptimisedModel):
         Probability a_kt that the thing is there; components are ordered by their total weight.
     row_weights_ : array of shape (n_rows, n_components)
     detection_, false_alarm_ : array of shape (n_columns,)
-        Rates of a look under average conditions; false alarms only where asked for.
+        Rates of a look under average conditions; false alarms only where asked for. With
+        `row_detection`, those of the rows where the column is.
     observers_ : Tidy table or None
         Observers by skill: detection and, where asked for, false alarms, each averaged over the
         columns.
@@ -142,6 +146,7 @@ class RepeatedLooks(LookDoor, LookAnswers, OptimisedModel):
         "observer_effects": ["boolean"],
         "look_variables": [StrOptions({"all"}), list, tuple],
         "row_variables": [StrOptions({"all"}), list, tuple],
+        "row_detection": ["boolean"],
         "alpha0": [Interval(Real, 0, None, closed="neither")],
         "beta0": [Interval(Real, 0, None, closed="neither")],
         "gamma0": [Interval(Real, 0, None, closed="neither")],
@@ -160,6 +165,7 @@ class RepeatedLooks(LookDoor, LookAnswers, OptimisedModel):
         observer_effects: bool = True,
         look_variables: Any = "all",
         row_variables: Any = "all",
+        row_detection: bool = False,
         alpha0: float = 0.5,
         beta0: float = 0.5,
         gamma0: float = 0.5,
@@ -184,6 +190,7 @@ class RepeatedLooks(LookDoor, LookAnswers, OptimisedModel):
         self.observer_effects = observer_effects
         self.look_variables = look_variables
         self.row_variables = row_variables
+        self.row_detection = row_detection
         self.alpha0 = alpha0
         self.beta0 = beta0
         self.gamma0 = gamma0
@@ -206,7 +213,7 @@ class RepeatedLooks(LookDoor, LookAnswers, OptimisedModel):
         looks: Any = blocks
         content = content_steps(self.inference, self.n_components, looks, shapes, self.gamma0)
         n_observers = 0 if self.observer_labels_ is None else len(self.observer_labels_)
-        shape = (blocks.shape[1], 1 + len(self.look_variables_), n_observers)
+        shape = (blocks.shape[1], self._n_terms, n_observers)
         spread = None if self.heterogeneity == "learn" else self.heterogeneity
         if spread is None and self.inference == "gibbs" and not draws:
             # A factorised posterior explains misses by content and lets the spread collapse.
@@ -258,13 +265,28 @@ class RepeatedLooks(LookDoor, LookAnswers, OptimisedModel):
         self.state_ = fit.state._replace(**arrays, row_prior=prior)
         self.components_ = self.state_.alpha / (self.state_.alpha + self.state_.beta)
         self.row_weights_ = weights[:, order]
-        self._adopt_rates(self._steps(blocks))
         rows = [part._replace(content=part.content[:, order]) for part in fit.local]
+        self.usual_terms_ = self._usual_terms(blocks, rows)
+        self._adopt_rates(self._steps(blocks))
         self.rate_covariance_ = np.zeros((blocks.shape[1], 2, 2))
         if self.inference == "vb":
             self.rate_covariance_ = rate_covariance(self, blocks, rows)
         if self.inference == "gibbs":
             self._adopt_draws(blocks, rows)
+
+    def _usual_terms(self, blocks: Any, rows: list[Any]) -> np.ndarray | None:
+        """Mean terms of detection over the rows where each column is, looks at their mean."""
+        if not self._n_row_slopes or self.detection is not None:
+            return None
+        steps, total, sums = self._steps(blocks), 0.0, 0.0
+        for block, part in zip(blocks, rows, strict=True):
+            present = self._plain_present(steps, block, part, self.state_)[0]
+            total = total + present.sum(axis=0)
+            sums = sums + present.T @ block.variables[:, 1:]
+        usual = np.zeros((blocks.shape[1], self._n_terms))
+        usual[:, 0] = 1.0
+        usual[:, -self._n_row_slopes :] = sums / np.maximum(total, 1e-12)[:, None]
+        return usual
 
     def _adopt_draws(self, blocks: Any, rows: list[Any]) -> None:
         seed = spawn_seeds(self.random_state, self.n_init + 1)[-1]
@@ -275,7 +297,10 @@ class RepeatedLooks(LookDoor, LookAnswers, OptimisedModel):
         if steps.seen is not None:
             states = (self.draws_.at(i).drawn for i in range(self.n_draws))
             self.detection_draws_ = np.array(
-                [column_rates(steps.seen, state.seen_mean, state.seen) for state in states]
+                [
+                    column_rates(steps.seen, state.seen_mean, state.seen, self.usual_terms_)
+                    for state in states
+                ]
             )
             drawn: Any = self.draws_.states.seen
             self.heterogeneity_ = float(drawn.spread.mean())
