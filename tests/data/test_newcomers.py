@@ -141,7 +141,7 @@ def test_looks_in_a_workbook(tmp_path: Path) -> None:
     one, other = (fz.read(tmp_path / n, drop="Unknown", **roles) for n in ("v.xlsx", "v.csv"))
     assert one.columns.tolist() == other.columns.tolist() == ["Sus", "Bos"]
     np.savez(tmp_path / "v.npz", X=np.eye(2))
-    with pytest.raises(DataError, match="holds a matrix, but looks are listed one a line"):
+    with pytest.raises(DataError, match="holds a matrix, but looks are listed one per line"):
         fz.read(tmp_path / "v.npz", **roles)
 
 

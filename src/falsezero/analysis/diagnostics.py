@@ -77,7 +77,7 @@ def _judged(name: str, values: np.ndarray) -> dict[str, Any]:
     flat = values.reshape(*values.shape[:2], -1).astype(float)
     moving = np.flatnonzero(np.ptp(flat.reshape(-1, flat.shape[2]), axis=0) > 0)
     row: dict[str, Any] = {"quantity": name, "mean": float(flat.mean()), "sd": float(flat.std())}
-    # Split chains need two draws a half.
+    # Split chains need two draws per half.
     if not len(moving) or flat.shape[1] < 4:
         return row | {"r_hat": np.nan, "ess_bulk": np.nan, "ess_tail": np.nan}
     several = [flat[:, :, i] for i in moving]

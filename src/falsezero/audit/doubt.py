@@ -75,10 +75,10 @@ def most_content(table: Table) -> np.ndarray:
 
 
 def stated_detection(table: Table, loss: float | None, detection: Any) -> Detection | None:
-    """What the user states about losses, checked; None where nothing was stated.
+    """The losses that the user states, checked; None if none were stated.
 
-    `detection` is one number a row or a column, as an array of that length or a dict from labels,
-    or a dict with "rows" and "columns", each of those.
+    `detection` has one number per row or per column, as an array of that length or a dict by label;
+    or it is a dict with "rows" and "columns", each in one of these forms.
     """
     if loss is not None and detection is not None:
         raise DataError("loss= and detection= say the same in two ways; give one of them.")

@@ -172,7 +172,7 @@ def _file_listing(file: Path, options: ReadOptions) -> Listing:
         return _text_listing(text_file(file, replace(options, header=True)))
     if kind.first_lines is None:
         raise DataError(
-            f"{file} holds a matrix, but looks are listed one a line, as in a CSV file."
+            f"{file} holds a matrix, but looks are listed one per line, as in a CSV file."
         )
     names, lines = kind.first_lines(file, options, sys.maxsize)
     columns = {name: [line[at] for line in lines] for at, name in enumerate(names)}

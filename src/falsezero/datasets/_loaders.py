@@ -1,4 +1,4 @@
-"""One short loader a data set; all of them read below the folder that FALSEZERO_DATA names."""
+"""One short loader per data set; all read from the folder that FALSEZERO_DATA names."""
 
 from __future__ import annotations
 

@@ -49,7 +49,7 @@ def load_hubbard_brook(year: int = 2015) -> Dataset:
 def load_bluebirds() -> Dataset:
     """108 photographs x 39 annotators who said whether they show an indigo bunting.
 
-    `target` is the truth, one a photograph. All columns are observers of the same thing.
+    `target` is the truth for each photograph. All columns are observers of the same thing.
     """
     folder = Folder("bluebirds_annotators")
     arrays = folder.arrays("labels.npz")
