@@ -8,6 +8,7 @@ import falsezero as fz
 from falsezero.audit import file_survey
 from falsezero.audit import large as survey
 from falsezero.audit.audit import Audit
+from falsezero.data import shards as shard_reading
 from falsezero.models.average import in_files, large
 from falsezero.models.average.average import StackedAverage
 from falsezero.models.convex import family
@@ -164,9 +165,9 @@ def test_revisits_of_some_rows_calibrate_it(here, there, monkeypatch):
     rows = list(range(100, 160))
     again = fz.Table(grouped_rows(seed=1)[rows].toarray(), rows=rows)
     read = []
-    plain = in_files.with_missing
+    plain = shard_reading._read
     monkeypatch.setattr(
-        in_files, "with_missing", lambda block: (read.append(block.start), plain(block))[1]
+        shard_reading, "_read", lambda *a, **k: (read.append(a[1]), plain(*a, **k))[1]
     )
     found = fz.calibrate(there, revisits=again)
     assert set(read) == {0, 128}, "only the files with rows that were looked at again"

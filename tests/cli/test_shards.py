@@ -1,5 +1,6 @@
 """Tables in many files, and fits on a cluster, from the shell."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -94,3 +95,13 @@ def test_parquet_needs_a_pattern(run: Any, parts: np.ndarray, tmp_path: Path) ->
     outcome = run("audit", tmp_path / "part0.npy", "--parquet", tmp_path / "out")
     assert outcome.code == 2
     assert "--parquet needs a pattern of files" in outcome.err
+
+
+def test_a_number_is_chosen_for_a_pattern(run: Any, parts: np.ndarray, tmp_path: Path) -> None:
+    arguments = ("-k", "1,2", "--criterion", "aic", "--seed", 0, "--json")
+    outcome = run("select", f"{tmp_path}/part*.npy", *arguments)
+    assert outcome.code == 0, outcome.err
+    np.save(tmp_path / "whole.npy", parts)
+    whole = run("select", tmp_path / "whole.npy", *arguments)
+    found = [[row["aic"] for row in json.loads(each.out)] for each in (outcome, whole)]
+    assert found[0] == pytest.approx(found[1])

@@ -73,7 +73,8 @@ def compare(
     Parameters
     ----------
     models : list of estimators, or dict of name and estimator
-    table : Table, array, sparse array or data frame
+    table : Table, array, sparse array, data frame or Shards
+        As in `select`; of `Shards` that are not read into memory, differences are taken by file.
     criterion : {"cells", "rows", "completion", "aic", "bic", "evidence"} or a registered name
         As in `select`. Hidden parts are the same for every model. The BIC has one n for all models:
         rows if all models count rows, else observed cells. Models for which the number means

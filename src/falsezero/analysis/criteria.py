@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from falsezero.base.capabilities import Capabilities, capabilities_of
+from falsezero.data.shards import Shards
 
 __all__ = [
     "CRITERIA",
@@ -45,7 +46,7 @@ class HiddenPart(NamedTuple):
 
 
 class RowScores(NamedTuple):
-    """A score for each row, so that two candidates can be compared row by row."""
+    """A score for each row (or file), so that two candidates can be compared row by row."""
 
     total: Any
     """Sum over the hidden cells (or tokens) of the row."""
@@ -89,6 +90,8 @@ class Criterion:
         Error message for a model without such a number; ``{model}`` stands for its name.
     agree : callable
         Takes all candidates and the table, and returns the `Convention` that each is judged by.
+    in_files : bool, default=False
+        Whether the table may be `Shards`.
 
     Examples
     --------
@@ -104,6 +107,7 @@ class Criterion:
     meaning: Callable[[Capabilities], str | None] = _same_for_all
     refusal: str = "{model} cannot be judged by this criterion."
     agree: Callable[[Sequence[Any], Any], Convention] = _no_convention
+    in_files: bool = False
 
     @property
     def direction(self) -> str:
@@ -150,7 +154,11 @@ def criterion_named(name: str) -> Criterion:
 
 def _hidden_cells(model: Any, part: HiddenPart) -> RowScores:
     from falsezero.analysis.heldout import hide_cells, score_cells
+    from falsezero.analysis.heldout_files import score_cells_in_files
 
+    if isinstance(part.table, Shards):
+        where = (part.n_parts, part.seed, part.number)
+        return RowScores(*score_cells_in_files(model, part.table, *where))
     hidden = hide_cells(part.table, part.n_parts, part.seed, part.number)
     threshold = model.get_params().get("binarize")
     if threshold is not None:
@@ -199,6 +207,7 @@ register_criterion(
         meaning=lambda declared: "cells" if declared.leaves_cells_out else None,
         refusal="criterion='cells' hides cells, and {model} cannot be fitted without them; "
         "criterion='rows' leaves out whole rows instead.",
+        in_files=True,
     )
 )
 register_criterion(
@@ -241,7 +250,10 @@ def _sample_size(candidates: Sequence[Any], table: Any) -> Convention:
     sizes = {capabilities_of(candidate).sample_size for candidate in candidates}
     if sizes == {"rows"}:
         return Convention(f"n = {table.shape[0]} rows", table.shape[0])
-    n_cells = table.shape[0] * table.shape[1] - table.n_missing
+    if isinstance(table, Shards):
+        n_cells = candidates[0]._blocks(table, reset=True).n_observed
+    else:
+        n_cells = table.shape[0] * table.shape[1] - table.n_missing
     return Convention(f"n = {n_cells} observed cells", n_cells)
 
 
@@ -262,6 +274,7 @@ register_criterion(
         lambda model, part: model.fit(part.table).aic(),
         meaning=_penalised,
         refusal=_NO_LIKELIHOOD % "AIC",
+        in_files=True,
     )
 )
 register_criterion(
@@ -273,6 +286,7 @@ register_criterion(
         meaning=_penalised,
         refusal=_NO_LIKELIHOOD % "BIC",
         agree=_sample_size,
+        in_files=True,
     )
 )
 
@@ -314,5 +328,6 @@ register_criterion(
         refusal="{model} has no evidence; BinaryICA(inference='vb') has one, and criterion='cells' "
         "asks every model that can leave cells out.",
         agree=_estimate_or_bound,
+        in_files=True,
     )
 )

@@ -33,6 +33,7 @@ from falsezero.data.table import Table
 __all__ = [
     "HiddenCells",
     "cell_log_probability",
+    "hidden_log_probability",
     "hide_cells",
     "score_cells",
     "score_completion",
@@ -61,18 +62,21 @@ class HiddenCells(NamedTuple):
     values: np.ndarray
 
 
-def hide_cells(table: Table, n_splits: int, seed: Any, part: int) -> HiddenCells:
+def hide_cells(
+    table: Table, n_splits: int, seed: Any, part: int, most: int | None = None
+) -> HiddenCells:
     """Hide one part of `n_splits`, which together hold every observed cell once.
 
-    In a table with more than `MOST_HIDDEN` cells only that many, picked at random, are hidden in
-    all parts together: a mean over millions of cells is precise enough, and the table stays
-    sparse.
+    In a table with more than `most` cells (`MOST_HIDDEN` by default) only that many, picked at
+    random, are hidden in all parts together: a mean over millions of cells is precise enough, and
+    the table stays sparse.
 
     >>> parts = [hide_cells(Table([[1, 0], [0, 1]]), 2, seed=0, part=i) for i in range(2)]
     >>> [len(part.values) for part in parts], [part.table.n_missing for part in parts]
     ([2, 2], [2, 2])
     """
-    cells, values = _observed(table, np.random.default_rng(seed))
+    most = MOST_HIDDEN if most is None else most
+    cells, values = _observed(table, np.random.default_rng(seed), most)
     if len(cells) < 2 * n_splits:
         raise ValueError(
             f"A table with {len(cells)} observed cells cannot be split in {n_splits} parts; "
@@ -86,13 +90,13 @@ def hide_cells(table: Table, n_splits: int, seed: Any, part: int) -> HiddenCells
     return HiddenCells(table.with_values(table.values + holes), rows, columns, values[chosen])
 
 
-def _observed(table: Table, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+def _observed(table: Table, rng: np.random.Generator, most: int) -> tuple[np.ndarray, np.ndarray]:
     """Observed cells in random order, counted along the rows, and their values."""
     n_cells = table.shape[0] * table.shape[1]
-    if n_cells <= MOST_HIDDEN:
+    if n_cells <= most:
         cells = np.arange(n_cells)
     else:
-        cells = np.sort(rng.integers(n_cells, size=MOST_HIDDEN))
+        cells = np.sort(rng.integers(n_cells, size=most))
         cells = cells[np.append(True, np.diff(cells) > 0)]
     values = _values_at(table, cells)
     order = rng.permutation(np.flatnonzero(~np.isnan(values)))
@@ -127,11 +131,15 @@ def cell_log_probability(
 
 def score_cells(model: Any, hidden: HiddenCells, binary: bool) -> tuple[np.ndarray, np.ndarray]:
     """Fit on the visible cells; total log probability and number of hidden cells, for each row."""
-    model.fit(hidden.table)
-    scores = cell_log_probability(_expected(model, hidden), hidden.values, binary)
+    scores = hidden_log_probability(model.fit(hidden.table), hidden, binary)
     n_rows = hidden.table.shape[0]
     total = np.bincount(hidden.rows, scores, minlength=n_rows)
     return total, np.bincount(hidden.rows, minlength=n_rows)
+
+
+def hidden_log_probability(model: Any, hidden: HiddenCells, binary: bool) -> np.ndarray:
+    """Log probability of each hidden cell, by a model that did not see them."""
+    return cell_log_probability(_expected(model, hidden), hidden.values, binary)
 
 
 def score_rows(model: Any, table: Table, fold: Any) -> tuple[np.ndarray, np.ndarray]:

@@ -8,8 +8,9 @@ from typing import Any
 
 import joblib
 
-from falsezero.analysis.plan import Plan, Task
+from falsezero.analysis.plan import Plan, Task, forget_rows
 from falsezero.data.output import check_target
+from falsezero.data.shards import Shards
 from falsezero.data.table import Table
 from falsezero.inference.checkpoint import (
     IDLE,
@@ -56,6 +57,9 @@ class Memory:
         model = self.models.get(candidate)
         if model is None:
             model = plan.fitted(candidate)
+        for other in self.models.values():
+            if other is not None and other is not model:
+                forget_rows(other)
         if self.path is not None:
             remove_checkpoint(self.path)
         return model
@@ -86,10 +90,15 @@ def _digest(content: dict[str, Any]) -> str:
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
-def fingerprint(table: Table, candidates: list[Any], *settings: Any) -> str:
-    """Hash of the table, the candidates and the settings that outcomes belong to."""
-    values = table.values
+def fingerprint(table: Table | Shards, candidates: list[Any], *settings: Any) -> str:
+    """Hash of the table, the candidates and the settings that outcomes belong to.
+
+    Files are known by their names and numbers of rows.
+    """
     # Seeds are those of the plan, whatever the candidates were given.
     models = [fingerprint_of(each, forget=(*IDLE, "random_state")) for each in candidates]
-    content = (models, table.shape, settings, values.indptr, values.indices, values.data)
-    return str(joblib.hash(content))
+    if isinstance(table, Shards):
+        cells: tuple[Any, ...] = (table.files, table.starts)
+    else:
+        cells = (table.values.indptr, table.values.indices, table.values.data)
+    return str(joblib.hash((models, table.shape, settings, *cells)))

@@ -113,7 +113,7 @@ def find_phantoms(model: Any, *, threshold: float = 1 / 3) -> Phantoms:
     """
     check_convex(model)
     components = model.components_
-    weights = model.row_weights_.mean(axis=0)
+    weights = model._average_weights
     mean = components.mean(axis=1)
     density = min(max(float(weights @ mean), 1e-12), 1 - 1e-12)
     one_rate = mean / density

@@ -14,9 +14,11 @@ from falsezero.analysis.criteria import Convention, Criterion, HiddenPart, RowSc
 from falsezero.analysis.noise import find_phantoms
 from falsezero.base.capabilities import capabilities_of
 from falsezero.base.estimator import spawn_seeds
+from falsezero.data.row_files import remove
+from falsezero.data.shards import Shards
 from falsezero.data.table import Table
 
-__all__ = ["Plan", "Task", "entropy_of"]
+__all__ = ["Plan", "Task", "entropy_of", "forget_rows"]
 
 
 class Task(NamedTuple):
@@ -29,7 +31,7 @@ class Task(NamedTuple):
 class Plan(NamedTuple):
     """All fits, and the criterion that judges them."""
 
-    table: Table
+    table: Table | Shards
     candidates: list[Any]
     names: list[str]
     criterion: Criterion
@@ -56,7 +58,13 @@ class Plan(NamedTuple):
 
     def fitted(self, candidate: int) -> Any:
         """The candidate fitted to the whole table."""
-        return self._seeded(candidate, 0).fit(self.table)
+        return self._seeded(candidate, 0).fit(self._table_of(candidate, 0))
+
+    def _table_of(self, candidate: int, part: int) -> Any:
+        """The table for one fit; row weights that stay in files have a folder for each fit."""
+        if not isinstance(self.table, Shards) or self.table.weights is None:
+            return self.table
+        return self.table.viewed(weights=f"{self.table.weights}/{candidate}-{part}")
 
     def evaluate(self, task: Task) -> tuple[dict[str, Any], Any]:
         """Fit and judge: the outcome, and the model where it was fitted to the whole table."""
@@ -64,11 +72,14 @@ class Plan(NamedTuple):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
             model = self._seeded(*task)
-            part = HiddenPart(self.table, task.part, self.n_splits, self.entropy, self.convention)
+            table = self._table_of(*task)
+            part = HiddenPart(table, task.part, self.n_splits, self.entropy, self.convention)
             outcome = _outcome(self.criterion.evaluate(model, part), model)
         outcome["seconds"] = time.perf_counter() - began
         outcome["converged"] = bool(vars(model).get("converged_", True))
         outcome["phantoms"] = _count_phantoms(model)
+        if self.criterion.hides_parts:
+            forget_rows(model)
         return outcome, None if self.criterion.hides_parts else model
 
     def _seeded(self, candidate: int, part: int) -> Any:
@@ -76,6 +87,12 @@ class Plan(NamedTuple):
         if "random_state" in model.get_params():
             model.set_params(random_state=self.seed(candidate, part))
         return model
+
+
+def forget_rows(model: Any) -> None:
+    """Remove the row weights that a fit left in files."""
+    for file in vars(model).get("weight_files_", ()):
+        remove(file)
 
 
 def _count_phantoms(model: Any) -> int | None:

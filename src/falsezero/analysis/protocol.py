@@ -10,10 +10,13 @@ from typing import Any
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 
-from falsezero.analysis.criteria import criterion_named
+from falsezero.analysis.criteria import CRITERIA, Criterion, criterion_named
+from falsezero.analysis.heldout import MOST_HIDDEN
 from falsezero.analysis.memory import Memory, fingerprint
 from falsezero.analysis.plan import Plan, Task, entropy_of
 from falsezero.data.read import as_table
+from falsezero.data.shards import Shards
+from falsezero.data.table import Table
 
 __all__ = ["planned", "run_plan", "summarise"]
 
@@ -29,7 +32,10 @@ def planned(
     """A plan, and the outcomes that are already there."""
     judge = criterion_named(criterion)
     judge.check(candidates)
-    labelled = as_table(table, kind="real")
+    if isinstance(table, Shards):
+        labelled = _small_in_memory(table, judge)
+    else:
+        labelled = as_table(table, kind="real")
     if random_state is None:
         random_state = _seed_of(candidates)
     seed = int(random_state) if isinstance(random_state, Integral) else None
@@ -40,6 +46,20 @@ def planned(
     names = [type(candidate).__name__ for candidate in candidates]
     agreed = judge.agree(candidates, labelled)
     return Plan(labelled, candidates, names, judge, n_splits, memory.entropy, agreed), memory
+
+
+def _small_in_memory(shards: Shards, judge: Criterion) -> Shards | Table:
+    """Files that are small together as a table in memory, where every criterion is defined."""
+    n_rows, n_columns = shards.shape
+    if n_rows * n_columns <= MOST_HIDDEN:
+        return shards.to_table()
+    if not judge.in_files:
+        known = ", ".join(f"'{name}'" for name, each in CRITERIA.items() if each.in_files)
+        raise ValueError(
+            f"criterion={judge.name!r} needs the table in memory, which {shards!r} is too large "
+            f"for; choose one of {known}."
+        )
+    return shards
 
 
 def _seed_of(candidates: list[Any]) -> Any:

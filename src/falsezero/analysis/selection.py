@@ -84,7 +84,9 @@ def select(
     ----------
     model : estimator
         With the settings that all candidates share; it is copied, not fitted.
-    table : Table, array, sparse array or data frame
+    table : Table, array, sparse array, data frame or Shards
+        `Shards` of more than five million cells are judged by "cells", "aic", "bic" or "evidence",
+        and never in memory together; smaller ones are read into memory.
     n_components : int or iterable of int
         The candidates.
     criterion : {"cells", "rows", "completion", "aic", "bic", "evidence"} or a registered name

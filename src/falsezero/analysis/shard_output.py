@@ -58,7 +58,7 @@ def transform_to_parquet(model: Any, shards: Shards, folder: str | PathLike[str]
     """
     names = numbered_files(folder, "weights", len(shards.files))
     task = partial(_write_weights, without_rows(model), shards.long)
-    return _over_files(model, task, shards, shards.files, names)
+    return over_files(model, task, shards, shards.files, names)
 
 
 def zeros_to_parquet(
@@ -90,7 +90,7 @@ def zeros_to_parquet(
             "needs AspectBernoulli or BinaryICA."
         )
     task = partial(_best_zeros, without_rows(model), shards.long, checked_count(n, "n"))
-    parts = _over_files(model, task, shards, shards.files)
+    parts = over_files(model, task, shards, shards.files)
     rows, columns, expected = (np.concatenate(part) for part in zip(*parts, strict=True))
     # Files come in the order of the rows, so that equal zeros stay in the order of the table.
     best = np.argsort(-expected, kind="stable")[:n]
@@ -100,7 +100,7 @@ def zeros_to_parquet(
     return len(best)
 
 
-def _over_files(model: Any, task: Any, shards: Shards, *columns: Any) -> list[Any]:
+def over_files(model: Any, task: Any, shards: Shards, *columns: Any) -> list[Any]:
     """Apply a function to the rows of each file, where they are read."""
     blocks = model._blocks(shards, reset=False)
     with workers(model.n_jobs, len(blocks)) as run:

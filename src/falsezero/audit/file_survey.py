@@ -26,7 +26,6 @@ from falsezero.data.shard_files import LongNames, row_labels
 from falsezero.data.table import Table
 from falsezero.data.tidy import Tidy
 from falsezero.inference import tree
-from falsezero.models.average.in_files import with_missing
 from falsezero.models.average.large import CellOdds
 from falsezero.models.average.members import Member
 from falsezero.models.baselines.margins import Margins
@@ -181,7 +180,7 @@ def survey_file(
     weights = [gathered([part]) if isinstance(part, str) else part for part in row_weights]
     labels = row_labels(block.rows, file, long)
     part = recipe.part(
-        with_missing(block), labels, weights, row_rates, certain, first=block.rows.start
+        block.with_missing, labels, weights, row_rates, certain, first=block.rows.start
     )
     found = part._survey
     known = part._known_of(found.rows, found.columns).values()

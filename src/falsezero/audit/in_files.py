@@ -36,7 +36,7 @@ from falsezero.data.shard_files import LongNames, row_labels
 from falsezero.data.table import Table
 from falsezero.data.tidy import Tidy
 from falsezero.models.average.average import StackedAverage
-from falsezero.models.average.in_files import TableInFiles, stored_rows, with_missing
+from falsezero.models.average.in_files import TableInFiles, stored_rows
 from falsezero.models.average.members import Member
 from falsezero.models.baselines.margins import Margins
 
@@ -225,7 +225,7 @@ def _take(
 def _labelled(
     long: LongNames | None, block: Block, at: np.ndarray, file: str
 ) -> tuple[sparse.csr_array, np.ndarray]:
-    return with_missing(block)[at], row_labels(block.rows, file, long)[at]
+    return block.with_missing[at], row_labels(block.rows, file, long)[at]
 
 
 def audit_shards(

@@ -104,11 +104,11 @@ def audit(
             "next_look= states variables of repeated looks, but these cells were looked at once."
         )
     if isinstance(table, Shards):
-        table = TableInFiles(table)
         if is_large(table.shape):
             _refuse_probabilities(probabilities)
-            return audit_shards(table, loss, detection, certain, random_state, verbose)
-        table = table.select()
+            files = TableInFiles(table)
+            return audit_shards(files, loss, detection, certain, random_state, verbose)
+        table = table.to_table()
     table = checked_table(table)
     rates = stated_detection(table, loss, detection)
     sure = checked_cells(certain, table)

@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from falsezero.analysis.criteria import CRITERIA
+from falsezero.cli._cluster import cluster_option, on_cluster
 from falsezero.cli._common import (
     Registered,
     Whole,
@@ -20,7 +21,13 @@ from falsezero.cli._common import (
 )
 from falsezero.cli._output import Target, listing_options, new_file
 from falsezero.cli._reading import remember
-from falsezero.cli._table import read_to_learn, table_argument, table_options
+from falsezero.cli._table import (
+    is_pattern,
+    read_to_learn,
+    shards_of,
+    table_argument,
+    table_options,
+)
 
 criterion_option = click.option(
     "--criterion",
@@ -92,6 +99,7 @@ class NumbersOf(click.ParamType):
 @fitting_options
 @more_option
 @click.option("--output", "-o", metavar="MODEL.fz", help="Save the best model here.")
+@cluster_option
 @listing_options
 @table_options
 def command(
@@ -100,6 +108,7 @@ def command(
     criterion: str,
     name: str,
     output: str | None,
+    cluster: str | None,
     force: bool,
     as_json: bool,
     **rest: Any,
@@ -111,6 +120,7 @@ def command(
 
     \b
     falsezero select finds.csv --row site --column genus -k 2-8 --criterion aic --restarts 15
+    falsezero select 'finds/*.npz' -k 5,10,20 --cluster tcp://scheduler:8786
     """
     import falsezero as fz
 
@@ -118,8 +128,11 @@ def command(
     judging = pop_judging_options(rest)
     fitting = {key: rest.pop(key) for key in ("restarts", "max_iter", "tol", "more")}
     model = build_model(name, seed=judging["random_state"], quiet=True, **fitting)
-    cells = read_to_learn(table, rest, model.capabilities.table)
-    with resumable(judging["checkpoint"]):
+    if is_pattern(table):
+        cells = shards_of(table, rest)
+    else:
+        cells = read_to_learn(table, rest, model.capabilities.table)
+    with resumable(judging["checkpoint"]), on_cluster(cluster):
         choice = fz.select(model, cells, n_components, criterion, **judging)
         Target(None, force, as_json).write_findings(choice.table)
         say(f"Best: {_in_words(choice.best)} by {criterion}.{_about_one(choice.best)}")

@@ -132,6 +132,15 @@ class Block:
             return sparse.csr_array(self.values)
         return self.values
 
+    @property
+    def with_missing(self) -> sparse.csr_array:
+        """All that is stored as one CSR array, NaN in cells not observed."""
+        if self.missing_csr is None:
+            return self.csr
+        holes = sparse.csr_array(self.missing_csr, dtype=self.csr.dtype)
+        holes.data[:] = np.nan
+        return sparse.csr_array(self.csr + holes)
+
     @cached_property
     def csc(self) -> sparse.csc_array:
         """Observed non-zero values column by column."""

@@ -10,10 +10,12 @@ from os import PathLike, fspath
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from falsezero.data.blocks import Block, Blocks
 from falsezero.data.row_files import RowFiles
-from falsezero.data.shard_files import LongNames, labels_in, read_values, shape_of
+from falsezero.data.shard_files import LongNames, labels_in, read_values, row_labels, shape_of
+from falsezero.data.table import Table
 
 Check = Callable[[Any], Any]
 """What makes a checked table of floats, NaN where nothing was observed, of what a file holds."""
@@ -118,6 +120,13 @@ class Shards:
         view = copy(self)
         view.__dict__.update(settings)
         return view
+
+    def to_table(self) -> Table:
+        """All rows in memory."""
+        parts = [sparse.csr_array(read_values(file, self.long)) for file in self.files]
+        spans = zip(self.files, self.starts[:-1], self.starts[1:], strict=True)
+        labels = [row_labels(slice(a, b), file, self.long) for file, a, b in spans]
+        return Table(sparse.vstack(parts), np.concatenate(labels), self.columns)
 
     def blocks(self, check: Check) -> FileBlocks:
         """The rows as models see them, read when they are looked at and checked each time."""

@@ -22,7 +22,7 @@ from falsezero.data.table import Table
 from falsezero.data.values import is_unfit
 from falsezero.models.baselines.margins import Margins
 
-__all__ = ["TableInFiles", "stored_rows", "with_missing"]
+__all__ = ["TableInFiles", "stored_rows"]
 
 
 class _Counts(NamedTuple):
@@ -133,8 +133,8 @@ class TableInFiles:
         """Position of the column with this label."""
         return find_label(label, self._column_lookup, "column")
 
-    def select(self, rows: Any = None) -> Table:
-        """Some rows (labels, positions, a slice or a mask), or all of them, in memory."""
+    def select(self, rows: Any) -> Table:
+        """Some rows (labels, positions, a slice or a mask) in memory."""
         at = pick(rows, self.rows, self._row_lookup, "row")
         return Table(self[at], self.rows[at], self.columns)
 
@@ -183,18 +183,8 @@ def _as_sparse(values: Any, start: int) -> sparse.csr_array:
     return sparse.csr_array(values)
 
 
-def with_missing(block: Block) -> sparse.csr_array:
-    """The rows of a block as one sparse array, NaN where nothing was observed."""
-    values, missing = block.csr, block.missing_csr
-    if missing is None:
-        return values
-    holes = sparse.csr_array(missing, dtype=values.dtype)
-    holes.data[:] = np.nan
-    return sparse.csr_array(values + holes)
-
-
 def _rows_of(block: Block, at: np.ndarray) -> tuple[sparse.csr_array]:
-    return (with_missing(block)[at],)
+    return (block.with_missing[at],)
 
 
 def _stacked(parts: Sequence[Any]) -> Any:

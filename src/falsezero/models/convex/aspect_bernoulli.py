@@ -370,7 +370,7 @@ class AspectBernoulli(InformationCriteria, ConvexModel):
         (K - 1) N.
         """
         n_components, n_columns = self.components_.shape
-        n_rows = len(self.row_weights_)
+        n_rows = self._n_rows
         free = (n_components - 1) * n_rows
         if self.is_averaged_:
             free = int((self.point_shares_ * n_rows > 0.5).sum()) - 1

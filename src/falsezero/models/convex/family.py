@@ -12,6 +12,7 @@ from falsezero.base.empirical_bayes import EmpiricalBayes
 from falsezero.base.estimator import OptimisedModel
 from falsezero.data.blocks import UNOBSERVED, Block, Blocks
 from falsezero.data.row_files import gathered, opened
+from falsezero.data.shard_files import shape_of
 from falsezero.inference.contract import Fit
 from falsezero.kernels.convex import (
     ConvexStatistics,
@@ -158,6 +159,25 @@ class ConvexModel(BatchLearning, EmpiricalBayes, OptimisedModel):
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
         self.row_weights_ = gathered(files)
         return self.row_weights_
+
+    @property
+    def _weights_in_files(self) -> list[str] | None:
+        """The files of the row weights, where nobody has asked for all of them yet."""
+        return None if "row_weights_" in self.__dict__ else self.__dict__.get("weight_files_")
+
+    @property
+    def _n_rows(self) -> int:
+        """Rows of the training table."""
+        files = self._weights_in_files
+        return len(self.row_weights_) if files is None else sum(shape_of(f)[0] for f in files)
+
+    @property
+    def _average_weights(self) -> np.ndarray:
+        files = self._weights_in_files
+        if files is None:
+            return super()._average_weights
+        sums = [gathered([file]).sum(axis=0, dtype=float) for file in files]
+        return np.asarray(sum(sums) / self._n_rows)
 
     def _optimise(self, blocks: Blocks) -> Fit:
         self._choose_solver(blocks)
