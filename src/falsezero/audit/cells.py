@@ -33,7 +33,7 @@ class ZeroSurvey(NamedTuple):
     row_surprising: np.ndarray
     column_surprising: np.ndarray
     row_present: np.ndarray
-    """Sum of `present` over the zeros of each row; NaN where empty identifies it."""
+    """Sum of `present` over the zeros of each row; NaN where it is not identified."""
     column_present: np.ndarray
 
     @property

@@ -1,4 +1,4 @@
-"""What an audit refuses, each in one sentence."""
+"""Checks of the input of an audit; errors are one sentence each."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["check_auditable", "checked_cells", "checked_probabilities", "checked
 
 
 def checked_table(given: Any) -> Table:
-    """A table with zeros and ones to tell apart, from whatever `as_table` takes."""
+    """A table with both zeros and ones, from anything that `as_table` takes."""
     table = given if isinstance(given, Table) else as_table(given, kind="real")
     if not table.is_binary:
         value = table.values.data[(table.values.data != 1) & ~np.isnan(table.values.data)][0]
@@ -28,7 +28,7 @@ def checked_table(given: Any) -> Table:
 
 
 def check_auditable(table: Any) -> None:
-    """Refuse a table, in memory or in files, without zeros and ones to tell apart."""
+    """Refuse a table, in memory or in files, that has no zeros or no ones."""
     n_rows, n_columns = table.shape
     if n_rows < 2 or n_columns < 2:
         axis, number = ("row", n_rows) if n_rows < 2 else ("column", n_columns)
@@ -39,7 +39,7 @@ def check_auditable(table: Any) -> None:
     if table.n_missing == n_rows * n_columns:
         raise DataError("Every cell of the table is missing, so there is nothing to audit.")
     if not table.n_ones:
-        raise DataError("The table has no ones, so no zero can be doubted by what it says.")
+        raise DataError("The table has no ones, so there is nothing to expect in its zeros.")
     if table.n_ones + table.n_missing == n_rows * n_columns:
         raise DataError("The table has no zeros, so there is none to doubt.")
 

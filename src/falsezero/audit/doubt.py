@@ -1,4 +1,4 @@
-"""From what a look is expected to record to what is really there: the one formula of doubt.
+"""The probability that something is present although a look recorded a zero.
 
 Let p be the probability that a look at a cell records a one, d the probability that a look at
 something present records it, and no look record what is absent. Then pi = p / d is the probability
@@ -24,7 +24,7 @@ from falsezero.data.table import Table
 __all__ = ["Detection", "most_content", "present_given_zero", "row_detection", "stated_detection"]
 
 _PRIOR_FINDS = 4.0
-"""How many finds the mean rate of all rows counts for in the rate of one."""
+"""Weight of the mean rate of all rows in the rate of one row, in finds."""
 
 
 class Detection(NamedTuple):
@@ -110,7 +110,7 @@ def stated_detection(table: Table, loss: float | None, detection: Any) -> Detect
 
 
 def row_detection(found: np.ndarray, rates: np.ndarray, most: np.ndarray) -> Detection:
-    """Detection by row from the rates that a phantom leaves, drawn to their mean.
+    """Detection by row from the rates that a phantom leaves, shrunk towards their mean.
 
     A row with `found` ones has found / rate of them in all; the fewer, the less sure is its rate.
     No cell holds something with a probability above `most`, the largest of any content component

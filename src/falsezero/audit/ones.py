@@ -1,4 +1,4 @@
-"""Ones that nothing else in the table would lead us to expect."""
+"""Ones that are unexpected given the rest of the table."""
 
 from __future__ import annotations
 
@@ -48,5 +48,5 @@ def expected_of_ones(model: StackedAverage, table: Table) -> tuple[Any, Any, np.
 
 
 def _is_blind(member: Any) -> bool:
-    """Whether no estimator of a member lets a cell speak for itself."""
+    """Whether all estimators of a member score a cell without its own value."""
     return all(isinstance(e, CellScorer) and e.judges_without_itself for e in member.estimators)

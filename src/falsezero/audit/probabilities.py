@@ -1,4 +1,4 @@
-"""A probability for every cell of a table, worked out by rows when asked for."""
+"""Probabilities of all cells of a table, computed by rows when they are needed."""
 
 from __future__ import annotations
 

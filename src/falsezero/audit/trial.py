@@ -151,7 +151,7 @@ _COLUMNS = [
 def _counts(
     draws: list[StackingTrial], odds: list[np.ndarray], shape: tuple[int, int]
 ) -> dict[str, Any]:
-    """How much was hidden, and how much of it came back."""
+    """How many finds were hidden, and how many were found again."""
     tried = draws[0].n_tried or len(np.unique(np.concatenate([draw.rows for draw in draws])))
     scale = shape[0] / max(1, tried)
     hidden = float(np.mean([draw.weight[draw.hidden].sum() for draw in draws]))

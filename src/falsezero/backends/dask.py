@@ -125,19 +125,19 @@ class _OnDask:
             size *= 2
         return [items[i : i + size] for i in range(0, len(items), size)]
 
-    def _send(self, futures: list[Any]) -> list[Any]:
+    def _send(self, values: list[Any]) -> list[Any]:
         """Futures of objects on the workers; those of the last call are there already."""
         import cloudpickle
 
         known, self.sent = self.sent, {}
-        for thing in futures:
-            identity = _identity(thing)
+        for value in values:
+            identity = _identity(value)
             if identity not in known:
-                data = cloudpickle.dumps(thing)
+                data = cloudpickle.dumps(value)
                 future = self.client.submit(SharedPayload.unpack, data, key=self._new_name("data"))
-                known[identity] = (thing, future)
+                known[identity] = (value, future)
             self.sent[identity] = known[identity]
-        return [known[_identity(thing)][1] for thing in futures]
+        return [known[_identity(value)][1] for value in values]
 
     def _new_name(self, kind: str) -> str:
         self.count += 1

@@ -335,7 +335,7 @@ def _n_ones(values: sparse.csr_array | TableInFiles) -> int:
 def _sample_zeros(
     values: Any, spoilt: Any, most: int, rng: np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Zeros of the spoilt table, by row: all that were hidden, and at most so many others."""
+    """Zeros of the spoilt table, by row: all hidden ones, and a limited number of others."""
     n_rows, n_columns = values.shape
     tried = np.arange(n_rows)
     if n_rows * n_columns > _TRIAL_CELLS:

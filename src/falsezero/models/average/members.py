@@ -115,7 +115,7 @@ def _logistic(k: int) -> LogisticPCA:
 def fit_members(
     members: Sequence[Member], values: Any, seed: np.random.SeedSequence, tell: Any
 ) -> list[Member]:
-    """Fresh copies of the members, fitted to a table; `tell` hears the name of each."""
+    """Fresh copies of the members, fitted to a table; `tell` is called with the name of each."""
     fitted = []
     for member in members:
         tell(member.name)
