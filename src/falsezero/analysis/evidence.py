@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import sparse
 from scipy.special import betaln, gammaln, logsumexp, xlog1py, xlogy
 from sklearn.utils.validation import check_is_fitted
 
 from falsezero.base.capabilities import capabilities_of
 from falsezero.base.estimator import spawn_seeds
 from falsezero.base.evidence import Evidence
+from falsezero.data.arrays import as_dense
 from falsezero.data.blocks import UNOBSERVED
 from falsezero.data.validate import check_table
 from falsezero.kernels.annealed import draw_counts
@@ -123,7 +123,7 @@ def _codes(model: Any, X: Any) -> np.ndarray:
             f"{len(model.gamma_)} x {model.n_features_in_}, but this one is "
             f"{values.shape[0]} x {values.shape[1]}."
         )
-    dense = values.toarray() if sparse.issparse(values) else values
+    dense = as_dense(values)
     return np.where(np.isnan(dense), UNOBSERVED, dense == 1).astype(np.uint8)
 
 

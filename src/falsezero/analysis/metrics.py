@@ -10,13 +10,13 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import sparse
 from scipy.optimize import linear_sum_assignment
 from scipy.special import logsumexp, xlogy
 from sklearn.metrics import roc_auc_score
 from sklearn.metrics.cluster import contingency_matrix
 
 from falsezero.analysis.heldout import FLOOR
+from falsezero.data.arrays import as_dense
 from falsezero.data.table import Table
 from falsezero.data.tidy import Tidy
 
@@ -374,8 +374,7 @@ def _dense(table: Any) -> np.ndarray:
             f"A {known.shape[0]} x {known.shape[1]} table is too large for this measure; "
             "use a sample of its rows."
         )
-    dense = known.toarray() if sparse.issparse(known) else known
-    return np.asarray(dense, dtype=float)
+    return np.asarray(as_dense(known), dtype=float)
 
 
 def _same_shape(*tables: Any) -> list[np.ndarray]:

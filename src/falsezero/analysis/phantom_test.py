@@ -11,6 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from falsezero.backends import map_blocks
 from falsezero.base.estimator import spawn_seeds
+from falsezero.data.arrays import as_dense
 from falsezero.data.blocks import Blocks
 from falsezero.data.validate import check_table
 from falsezero.inference.engine import optimise
@@ -203,8 +204,7 @@ def phantom_test(
 
 
 def _dense(table: Any) -> np.ndarray:
-    values: Any = check_table(AspectBernoulli(), table)
-    return np.asarray(values.toarray() if hasattr(values, "toarray") else values, dtype=float)
+    return np.asarray(as_dense(check_table(AspectBernoulli(), table)), dtype=float)
 
 
 def _tested_rows(values: np.ndarray, rng: np.random.Generator) -> np.ndarray:

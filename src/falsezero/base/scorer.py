@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import sparse
 from scipy.special import expit
 from sklearn.utils.validation import check_is_fitted
 
 from falsezero.base._sklearn import Estimator, fit_context
 from falsezero.base.capabilities import Capabilities
+from falsezero.data.arrays import as_dense
 from falsezero.data.blocks import Block, Blocks
 from falsezero.data.table import Table
 from falsezero.data.validate import check_room, check_table
@@ -103,10 +103,6 @@ def _fit_width(link: ScoreLink, scores: np.ndarray, values: np.ndarray) -> tuple
     return found.loss, link._replace(intercept=intercept, slope=slope)
 
 
-def _dense(array: Any) -> np.ndarray:
-    return np.asarray(array.toarray() if sparse.issparse(array) else array)
-
-
 class CellScorer(Estimator):
     """A model without components: it scores every cell from the other cells of its row.
 
@@ -185,9 +181,9 @@ class CellScorer(Estimator):
         scoring = self._scoring()
         scores, ones = [], []
         for block in self._cut(sample):
-            seen = ~_dense(block.missing) if block.missing is not None else np.s_[:]
+            seen = ~as_dense(block.missing) if block.missing is not None else np.s_[:]
             scores.append(scoring(block)[seen].ravel())
-            ones.append((_dense(block.values) > 0)[seen].ravel())
+            ones.append((as_dense(block.values) > 0)[seen].ravel())
         self.link_ = fit_link(np.concatenate(scores), np.concatenate(ones).astype(float))
 
     def _checked(self, X: Any, reset: bool) -> Any:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from falsezero.data.arrays import as_dense
 from falsezero.data.row_files import RowFiles
 from falsezero.kernels.codes import UNOBSERVED
 
@@ -217,13 +218,10 @@ class Blocks(Sequence[Block]):
     @staticmethod
     def _dense(block: Any, some: np.ndarray) -> np.ndarray:
         """Some rows of a block as floats, NaN where a cell was not observed."""
-        values, missing = block.values[some], block.missing
-        values = values.toarray() if sparse.issparse(values) else np.asarray(values)
-        if missing is None:
-            return np.asarray(values)
-        missing = missing[some]
-        missing = missing.toarray() if sparse.issparse(missing) else missing
-        return np.where(missing, np.nan, values)
+        values = as_dense(block.values[some])
+        if block.missing is None:
+            return values
+        return np.where(as_dense(block.missing[some]), np.nan, values)
 
     @cached_property
     def column_counts(self) -> tuple[np.ndarray, np.ndarray]:

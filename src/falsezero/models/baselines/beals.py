@@ -11,8 +11,9 @@ from scipy import sparse
 from falsezero.base._sklearn import StrOptions
 from falsezero.base.capabilities import Capabilities, TableKind
 from falsezero.base.scorer import CellScorer, Scoring
+from falsezero.data.arrays import as_dense
 from falsezero.data.blocks import Block, Blocks
-from falsezero.models.baselines.pairs import as_dense, divided
+from falsezero.models.baselines.pairs import divided
 
 __all__ = ["Beals"]
 

@@ -8,8 +8,9 @@ import numpy as np
 
 from falsezero.base._sklearn import Interval
 from falsezero.base.scorer import CellScorer, Scoring
+from falsezero.data.arrays import as_dense
 from falsezero.data.blocks import Block, Blocks
-from falsezero.models.baselines.pairs import as_dense, count_pairs, divided
+from falsezero.models.baselines.pairs import count_pairs, divided
 
 __all__ = ["ColumnNeighbours"]
 

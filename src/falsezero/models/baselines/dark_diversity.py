@@ -8,8 +8,9 @@ import numpy as np
 from scipy.special import ndtr
 
 from falsezero.base.scorer import CellScorer, Scoring
+from falsezero.data.arrays import as_dense
 from falsezero.data.blocks import Block, Blocks
-from falsezero.models.baselines.pairs import ColumnPairs, as_dense, count_pairs, divided
+from falsezero.models.baselines.pairs import ColumnPairs, count_pairs, divided
 
 __all__ = ["DarkDiversity"]
 

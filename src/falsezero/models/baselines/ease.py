@@ -10,8 +10,8 @@ from scipy import linalg
 
 from falsezero.base._sklearn import Interval
 from falsezero.base.scorer import CellScorer, Scoring
+from falsezero.data.arrays import as_dense
 from falsezero.data.blocks import Block, Blocks
-from falsezero.models.baselines.pairs import as_dense
 
 __all__ = ["EASE"]
 

@@ -11,8 +11,8 @@ import numpy as np
 from falsezero.base._sklearn import Interval
 from falsezero.base.estimator import spawn_seeds
 from falsezero.base.scorer import CellScorer, Scoring
+from falsezero.data.arrays import as_dense
 from falsezero.data.blocks import Block, Blocks
-from falsezero.models.baselines.pairs import as_dense
 
 __all__ = ["ImplicitALS"]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import sparse
 
+from falsezero.data.arrays import as_dense
 from falsezero.data.blocks import Blocks
 
 __all__ = ["ColumnPairs", "count_pairs", "divided"]
@@ -51,8 +51,3 @@ def count_pairs(blocks: Blocks) -> ColumnPairs:
 def divided(top: np.ndarray, bottom: Any) -> np.ndarray:
     """top / bottom, and zero where the bottom is zero."""
     return np.divide(top, bottom, out=np.zeros_like(top), where=np.asarray(bottom) > 0)
-
-
-def as_dense(array: Any) -> np.ndarray:
-    """An array, whether it was sparse or not."""
-    return array.toarray() if sparse.issparse(array) else np.asarray(array)
