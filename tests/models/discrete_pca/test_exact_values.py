@@ -62,7 +62,7 @@ def test_groups_may_be_named_by_column():
     assert named.groups.tolist() == [1, 0, 1]
     numbered = read_family("dirichlet-multinomial", {2: "a", 0: "b", 1: "b"}, 3)
     assert numbered.groups.tolist() == [1, 1, 0]
-    with pytest.raises(ValueError, match="nothing about the column 'w'"):
+    with pytest.raises(ValueError, match="does not mention the column 'w'"):
         read_family("dirichlet-multinomial", groups, 3, names=["x", "w", "z"])
     with pytest.raises(ValueError, match=r"one group per column \(4\)"):
         read_family("dirichlet-multinomial", ["a", "b"], 4)
