@@ -13,7 +13,7 @@ import falsezero as fz
 from falsezero.data.errors import FileReadError
 from falsezero.report.page import _choice, _some_rows
 from falsezero.report.study import study
-from falsezero.report.words import distrust
+from falsezero.report.words import caveats
 
 mpl.use("Agg")
 
@@ -142,7 +142,7 @@ def chosen(best: int) -> SimpleNamespace:
     ],
 )
 def test_what_to_distrust(changes, words) -> None:
-    lines = distrust(make_study(**changes))
+    lines = caveats(make_study(**changes))
     assert len(lines) == 1
     assert words in lines[0]
 

@@ -22,8 +22,8 @@ __all__ = [
     "grid_of",
     "kind_note",
     "label_cells",
+    "legend_outside",
     "literal",
-    "outside",
     "palette",
     "share_of",
     "shorten",
@@ -61,7 +61,7 @@ def grid_of(count: int, most_across: int) -> tuple[int, int]:
     return down, -(-count // down)
 
 
-def outside(count: int) -> dict[str, Any]:
+def legend_outside(count: int) -> dict[str, Any]:
     """Where a legend of `count` entries hides nothing: above the axes, or beside them."""
     if count <= 3:
         return {"loc": "lower left", "bbox_to_anchor": (0, 1), "borderaxespad": 0}

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from falsezero.plot._canvas import COLOURS, Display, outside
+from falsezero.plot._canvas import COLOURS, Display, legend_outside
 
 __all__ = ["ConvergenceDisplay"]
 
@@ -64,7 +64,7 @@ class ConvergenceDisplay(Display):
         label = "log probability of a draw" if sampled else "objective left to gain"
         ax.set(yscale="linear" if sampled else "log", xlabel=against, ylabel=label)
         ax.spines[["top", "right"]].set_visible(False)
-        ax.legend(frameon=False, fontsize=8, **outside(1))
+        ax.legend(frameon=False, fontsize=8, **legend_outside(1))
         return self
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from falsezero.plot._canvas import Display, outside, palette
+from falsezero.plot._canvas import Display, legend_outside, palette
 
 __all__ = ["BoxesDisplay", "CurvesDisplay", "GroupedBarsDisplay"]
 
@@ -55,7 +55,9 @@ class CurvesDisplay(Display):
             ax.xaxis.get_major_locator().set_params(integer=True)
         ax.spines[["top", "right"]].set_visible(False)
         if len(self.curves) > 1:
-            ax.legend(fontsize=8, frameon=False, **(outside(len(self.curves)) if crowd else {}))
+            ax.legend(
+                fontsize=8, frameon=False, **(legend_outside(len(self.curves)) if crowd else {})
+            )
         return self
 
 

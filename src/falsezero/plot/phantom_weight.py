@@ -9,7 +9,7 @@ import numpy as np
 from scipy import stats
 
 from falsezero.analysis.noise import find_phantoms
-from falsezero.plot._canvas import COLOURS, KIND_COLOUR, Display, outside
+from falsezero.plot._canvas import COLOURS, KIND_COLOUR, Display, legend_outside
 
 __all__ = ["PhantomWeightDisplay"]
 
@@ -96,7 +96,7 @@ class PhantomWeightDisplay(Display):
         if not self.weights:
             ax.text(0.5, 0.5, "no component is noise", transform=ax.transAxes, ha="center")
         else:
-            ax.legend(frameon=False, fontsize=8, **outside(len(self.weights)))
+            ax.legend(frameon=False, fontsize=8, **legend_outside(len(self.weights)))
         ax.set(
             xlabel="ones in the row",
             ylabel=f"share of the {'noise ' if noise_only else ''}component in the row",

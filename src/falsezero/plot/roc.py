@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.metrics import roc_auc_score, roc_curve
 
-from falsezero.plot._canvas import Display, outside, palette
+from falsezero.plot._canvas import Display, legend_outside, palette
 
 __all__ = ["RocDisplay"]
 
@@ -62,6 +62,6 @@ class RocDisplay(Display):
         ax.set(xlabel="true zeros taken for ones", ylabel="true ones recovered", aspect="equal")
         ax.set_anchor("W" if crowd else "C")
         ax.spines[["top", "right"]].set_visible(False)
-        place = outside(len(self.scores)) if crowd else {"loc": "lower right"}
+        place = legend_outside(len(self.scores)) if crowd else {"loc": "lower right"}
         ax.legend(frameon=False, fontsize=8, **place)
         return self

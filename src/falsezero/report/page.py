@@ -30,7 +30,7 @@ from falsezero.plot._images import check_image_shape
 from falsezero.report.audit_page import audit_sections, page_title, subtitle
 from falsezero.report.elements import bullet_list, document, figure, inline
 from falsezero.report.study import Study, study
-from falsezero.report.words import count, distrust, make_up
+from falsezero.report.words import caveats, count, describe_components
 
 __all__ = ["write_report"]
 
@@ -202,11 +202,11 @@ def _two_counts(found: Study, sample: Table, answer: Audit) -> str:
 def _inside(found: Study, image_shape: tuple[int, int] | None) -> str:
     """The section about one model of the table."""
     parts = [
-        f'<h2 id="inside">Look inside</h2><p>{inline(make_up(found))}</p>',
+        f'<h2 id="inside">Look inside</h2><p>{inline(describe_components(found))}</p>',
         _components(found, image_shape),
         _noise(found),
         _choice(found),
-        "<h3>What to distrust in it</h3>" + bullet_list(distrust(found)),
+        "<h3>What to distrust in it</h3>" + bullet_list(caveats(found)),
     ]
     return "\n".join(parts)
 

@@ -9,7 +9,7 @@ from falsezero.analysis.selection import edge_warning
 from falsezero.data.rounding import percent
 from falsezero.report.study import Study
 
-__all__ = ["count", "distrust", "make_up", "numbers"]
+__all__ = ["caveats", "count", "describe_components", "numbers"]
 
 
 def count(n: int, one: str, more: str | None = None) -> str:
@@ -29,12 +29,12 @@ def numbers(components: Any) -> str:
     return f"components {', '.join(names[:-1])} and {names[-1]}"
 
 
-def make(components: Any) -> str:
+def make_or_makes(components: Any) -> str:
     """The verb that goes with `numbers`."""
     return "makes" if len(components) == 1 else "make"
 
 
-def make_up(found: Study) -> str:
+def describe_components(found: Study) -> str:
     """What the table consists of, according to the fit."""
     phantoms, (n_rows, n_columns) = found.phantoms, found.table.shape
     lines = [
@@ -46,18 +46,18 @@ def make_up(found: Study) -> str:
         share = percent(float(phantoms.weights[phantoms.white].sum()))
         lines.append(
             f"{numbers(phantoms.white).capitalize()}, with {share} of all cells, "
-            f"{make(phantoms.white)} zeros in nearly every column, like omissions that affect all "
-            "columns of a row alike."
+            f"{make_or_makes(phantoms.white)} zeros in nearly every column, like omissions that "
+            "affect all columns of a row alike."
         )
     if len(phantoms.black):
         lines.append(
-            f"{numbers(phantoms.black).capitalize()} {make(phantoms.black)} ones in nearly every "
-            "column, like false entries."
+            f"{numbers(phantoms.black).capitalize()} {make_or_makes(phantoms.black)} ones in "
+            "nearly every column, like false entries."
         )
     return " ".join(lines)
 
 
-def distrust(found: Study) -> list[str]:
+def caveats(found: Study) -> list[str]:
     """What to be careful with in this fit; never empty."""
     lines = [
         *_about_restarts(found),

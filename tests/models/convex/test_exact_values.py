@@ -8,7 +8,7 @@ import falsezero as fz
 from falsezero.data.blocks import Blocks
 from falsezero.inference.contract import Fit, Point
 from falsezero.models.convex import binary_ica
-from falsezero.models.convex.family import is_worth_sparse, within
+from falsezero.models.convex.family import clip_to_reference, is_worth_sparse
 from falsezero.models.convex.variational import VariationalBayes
 
 X = (np.random.default_rng(0).random((6, 4)) < 0.5).astype(float)
@@ -74,7 +74,7 @@ def test_the_sparse_solver_is_for_large_tables_with_few_ones():
 
 def test_a_stride_goes_three_tenths_of_the_way_to_the_edge():
     np.testing.assert_allclose(
-        within(np.array([-1.0, 0.5, 2.0]), np.array([0.2, 0.5, 0.8])), [0.06, 0.5, 0.94]
+        clip_to_reference(np.array([-1.0, 0.5, 2.0]), np.array([0.2, 0.5, 0.8])), [0.06, 0.5, 0.94]
     )
 
 

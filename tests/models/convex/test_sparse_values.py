@@ -13,14 +13,14 @@ from falsezero.models.convex.aspect_bernoulli import ExactSteps
 from falsezero.models.convex.family import (
     Components,
     RowWeights,
-    faintest,
+    clip_to_reference,
+    concatenate_ordered,
     floor_of,
-    in_order,
     is_worth_sparse,
     normalise_rows,
     renewed_rows,
+    smallest_weight,
     uniform_rows,
-    within,
 )
 from falsezero.models.convex.hot import find_hot
 from falsezero.models.convex.series import _grams, _highest_power, _with_bounds
@@ -225,16 +225,18 @@ def test_the_rest_of_the_series_lies_between_its_bounds():
 
 def test_weights_of_rows():
     np.testing.assert_allclose(
-        within(np.array([0.0, 1.0, 0.4]), np.full(3, 0.5)), [0.15, 0.85, 0.4]
+        clip_to_reference(np.array([0.0, 1.0, 0.4]), np.full(3, 0.5)), [0.15, 0.85, 0.4]
     )
     assert floor_of(np.float64) == 1e-12
     assert floor_of(np.float32) == 1e-6
-    assert faintest(np.float64) ** 2 == pytest.approx(np.finfo(float).tiny)
+    assert smallest_weight(np.float64) ** 2 == pytest.approx(np.finfo(float).tiny)
     rows = normalise_rows(np.array([[3.0, 1.0], [0.0, 2.0]]))
     np.testing.assert_allclose(rows, [[0.75, 0.25], [0, 1]], atol=1e-12)
     assert rows[1, 0] > 0
     parts = [np.array([[1.0, 2.0, 3.0]]), np.array([[4.0, 5.0, 6.0], [7.0, 8.0, 9.0]])]
-    np.testing.assert_array_equal(in_order(parts, np.array([2, 0])), [[3, 1], [6, 4], [9, 7]])
+    np.testing.assert_array_equal(
+        concatenate_ordered(parts, np.array([2, 0])), [[3, 1], [6, 4], [9, 7]]
+    )
     [uniform] = uniform_rows(blocks_of(), 4)
     np.testing.assert_array_equal(uniform.weights, np.full((4, 4), 0.25))
 

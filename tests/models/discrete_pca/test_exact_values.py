@@ -26,8 +26,8 @@ from falsezero.models.discrete_pca.row_likelihood import log_given, row_constant
 from falsezero.models.discrete_pca.settings import (
     check_counts,
     default_alpha,
-    learned_priors,
     per_component,
+    priors_to_learn,
 )
 
 COUNTS = sparse.csr_array(np.array([[2.0, 0, 1, 3], [0, 4, 0, 0]]))
@@ -81,9 +81,9 @@ def test_rates_are_learnt_unless_they_are_given(beta, learn_alpha, learn_beta, e
     gamma, plain = family_of("gamma-poisson"), family_of("dirichlet")
     options = {"beta": beta, "learn_alpha": learn_alpha, "learn_beta": learn_beta}
     model = DiscretePCA(2, inference="mean_field", **options)
-    assert learned_priors(model, gamma) == expected
-    assert learned_priors(model, plain) == (expected[0], False), "a Dirichlet has no rate"
-    assert learned_priors(DiscretePCA(2, inference="em"), gamma) == (False, False)
+    assert priors_to_learn(model, gamma) == expected
+    assert priors_to_learn(model, plain) == (expected[0], False), "a Dirichlet has no rate"
+    assert priors_to_learn(DiscretePCA(2, inference="em"), gamma) == (False, False)
 
 
 def test_constants_by_row_add_up_to_that_of_the_table():

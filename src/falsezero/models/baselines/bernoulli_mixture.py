@@ -20,7 +20,7 @@ from falsezero.models.baselines.mixture import (
     MixtureStatistics,
     MixtureSteps,
 )
-from falsezero.models.convex.family import RowWeights, floor_of, within
+from falsezero.models.convex.family import RowWeights, clip_to_reference, floor_of
 
 __all__ = ["BernoulliMixture"]
 
@@ -89,7 +89,7 @@ class BernoulliSteps(MixtureSteps):
 
     def project(self, trial: Point, reference: Point) -> Point:
         """Components into (0, 1), proportions onto the simplex."""
-        a = within(trial.state.components, reference.state.components)
+        a = clip_to_reference(trial.state.components, reference.state.components)
         shares = self.project_shares(trial.state, reference.state)
         return Point(Mixture(shares, self.clip(a)), trial.local)
 

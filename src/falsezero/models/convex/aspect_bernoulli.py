@@ -32,15 +32,15 @@ from falsezero.models.convex.family import (
     Components,
     ConvexModel,
     RowWeights,
+    clip_to_reference,
+    concatenate_ordered,
     cut_rows,
     floor_of,
     fused_pass,
-    in_order,
     normalise_rows,
     renewed_rows,
     sum_over_cells,
     uniform_rows,
-    within,
 )
 from falsezero.models.convex.rows import settled_weights
 from falsezero.models.convex.series import series_log_likelihood
@@ -158,7 +158,7 @@ class ExactSteps(CountedBySteps):
 
     def project(self, trial: Point, reference: Point) -> Point:
         """Components into (0, 1), weights onto the simplex, neither much nearer the edge."""
-        a = within(trial.state.components, reference.state.components)
+        a = clip_to_reference(trial.state.components, reference.state.components)
         rows = [
             RowWeights(normalise_rows(np.maximum(t.weights, NEARER * r.weights)))
             for t, r in zip(trial.local, reference.local, strict=True)
@@ -336,7 +336,7 @@ class AspectBernoulli(InformationCriteria, ConvexModel):
                 self.weight_files_ = map_shards(run, put_rows, blocks, fit.local, names)
         self.components_ = fit.state.components[order]
         if blocks.row_files is None:
-            self.row_weights_ = in_order([part.weights for part in fit.local], order)
+            self.row_weights_ = concatenate_ordered([part.weights for part in fit.local], order)
         self.log_likelihood_, self.log_likelihood_error_ = self._measured(fit, blocks)
         self.n_observed_ = blocks.n_observed
         if self.is_averaged_:

@@ -24,7 +24,7 @@ from falsezero.data.blocks import Block, Blocks
 from falsezero.inference.contract import Point
 from falsezero.models.baselines.bernoulli_mixture import BernoulliSteps
 from falsezero.models.baselines.mixture import Mixture, MixtureStatistics, by_bayes
-from falsezero.models.convex.family import RowWeights, uniform_rows, within
+from falsezero.models.convex.family import RowWeights, clip_to_reference, uniform_rows
 
 _MOST_POINTS = 40
 """Most points of the lattice; twice as many predict no better."""
@@ -134,6 +134,6 @@ class AveragedSteps(BernoulliSteps):
 
     def project(self, trial: Point, reference: Point) -> Point:
         """Components into (0, 1), proportions onto the simplex."""
-        a = within(trial.state.components, reference.state.components)
+        a = clip_to_reference(trial.state.components, reference.state.components)
         shares = self.project_shares(trial.state, reference.state)
         return Point(Averaged(self.clip(a), shares), trial.local)

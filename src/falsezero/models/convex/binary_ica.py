@@ -21,7 +21,7 @@ from falsezero.data.blocks import Blocks
 from falsezero.inference.contract import Fit, Point
 from falsezero.inference.engine import restart_rows
 from falsezero.inference.prune import prune
-from falsezero.models.convex.family import ConvexModel, in_order
+from falsezero.models.convex.family import ConvexModel, concatenate_ordered
 from falsezero.models.convex.variational import (
     EXTINCT_CELLS,
     Sources,
@@ -223,12 +223,12 @@ class BinaryICA(ConvexModel):
     def _adopt(self, fit: Fit, blocks: Blocks) -> None:
         weights = [self._weights(part) for part in fit.local]
         order = np.argsort(-sum(part.sum(axis=0, dtype=float) for part in weights), kind="stable")
-        self.row_weights_ = in_order(weights, order)
+        self.row_weights_ = concatenate_ordered(weights, order)
         self.alpha_, self.beta_ = fit.state.alpha[order], fit.state.beta[order]
         self.components_ = self.alpha_ / (self.alpha_ + self.beta_)
         self.__dict__.pop("gamma_", None)
         if self.inference == "vb":
-            self.gamma_ = in_order([part.counts for part in fit.local], order)
+            self.gamma_ = concatenate_ordered([part.counts for part in fit.local], order)
         steps = self._variational(blocks, is_sparse=False)
         self.evidence_, self.evidence_error_ = self._measured(steps, fit, blocks)
         self.extinct_ = np.flatnonzero(steps.cells(fit.state)[order] < EXTINCT_CELLS)

@@ -93,7 +93,7 @@ def cut_rows(weights: np.ndarray, blocks: Blocks) -> list[RowWeights]:
     return [RowWeights(np.ascontiguousarray(weights[b.rows], blocks.dtype)) for b in blocks]
 
 
-def in_order(weights: list[np.ndarray], order: np.ndarray) -> np.ndarray:
+def concatenate_ordered(weights: list[np.ndarray], order: np.ndarray) -> np.ndarray:
     """Row weights of all blocks with their components in this order, in memory of their own."""
     rows = np.empty((sum(map(len, weights)), len(order)), dtype=weights[0].dtype)
     start = 0
@@ -103,19 +103,19 @@ def in_order(weights: list[np.ndarray], order: np.ndarray) -> np.ndarray:
     return rows
 
 
-def within(trial: np.ndarray, reference: np.ndarray) -> np.ndarray:
+def clip_to_reference(trial: np.ndarray, reference: np.ndarray) -> np.ndarray:
     """Probabilities no more than `NEARER` times as close to 0 or 1 as the reference."""
     return np.clip(trial, NEARER * reference, 1 - NEARER * (1 - reference))
 
 
-def faintest(dtype: Any) -> float:
+def smallest_weight(dtype: Any) -> float:
     """Smallest weight of a row: its square is still a normal number; others are slow to handle."""
     return float(np.sqrt(np.finfo(dtype).tiny))
 
 
 def normalise_rows(weights: np.ndarray) -> np.ndarray:
-    """Make rows sum to one, with no weight below the faintest; changes and returns its argument."""
-    onto_simplex(weights, weights.dtype.type(faintest(weights.dtype)))
+    """Make rows sum to one, no weight below `smallest_weight`; changes and returns its argument."""
+    onto_simplex(weights, weights.dtype.type(smallest_weight(weights.dtype)))
     return weights
 
 

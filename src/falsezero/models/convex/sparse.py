@@ -35,7 +35,13 @@ from falsezero.kernels import convex_sparse as kernel
 from falsezero.kernels.best_cells import csr_pattern
 from falsezero.kernels.sparse_pass import on_lines, sparse_pass
 from falsezero.kernels.variational_sparse import visit_cells
-from falsezero.models.convex.family import NEARER, Components, floor_of, normalise_rows, within
+from falsezero.models.convex.family import (
+    NEARER,
+    Components,
+    clip_to_reference,
+    floor_of,
+    normalise_rows,
+)
 from falsezero.models.convex.hot import find_hot, listed_cells
 from falsezero.models.convex.rows import settled_sparse_weights
 
@@ -174,7 +180,7 @@ class SparseSteps:
 
     def project(self, trial: Point, reference: Point) -> Point:
         """Components into (0, 1), weights onto the simplex, neither much nearer the edge."""
-        a = within(trial.state.components, reference.state.components)
+        a = clip_to_reference(trial.state.components, reference.state.components)
         for t, r in zip(trial.local, reference.local, strict=True):
             # In place, because only the trial holds this memory and there may be many rows.
             normalise_rows(np.maximum(t.weights, NEARER * r.weights, out=t.weights))

@@ -32,8 +32,8 @@ from falsezero.models.discrete_pca.sampling import is_marginalised, run_chain
 from falsezero.models.discrete_pca.settings import (
     check_counts,
     default_alpha,
-    learned_priors,
     per_component,
+    priors_to_learn,
     warn_of_no_effect,
 )
 from falsezero.models.discrete_pca.uses import CountModel
@@ -280,7 +280,7 @@ class DiscretePCA(CountModel):
 
     def _steps(self, blocks: Blocks) -> Steps:
         family = self._family(blocks.shape[1])
-        hyper, learn = self._priors(family, blocks), learned_priors(self, family)
+        hyper, learn = self._priors(family, blocks), priors_to_learn(self, family)
         if self.inference in ("mean_field", "em"):
             first_only = self.inner_cycles == "first"
             return self._ascent(family, blocks, hyper, self.eta, self.inner_iter, learn, first_only)

@@ -13,7 +13,7 @@ from falsezero.inference.progress import progress
 from falsezero.models.discrete_pca.collapsed import CollapsedSteps
 from falsezero.models.discrete_pca.distributed import DistributedSteps, MergedPosterior
 from falsezero.models.discrete_pca.posterior import Posterior
-from falsezero.models.discrete_pca.settings import learned_priors, n_shards_of
+from falsezero.models.discrete_pca.settings import n_shards_of, priors_to_learn
 
 
 def is_marginalised(model: Any) -> bool:
@@ -53,7 +53,7 @@ def run_chain(
 def marginalised_steps(model: Any, blocks: Blocks, run: Any) -> Any:
     """The steps of the collapsed sampler, for a table in memory or in files."""
     family = model._family(blocks.shape[1])
-    hyper, learn = model._priors(family, blocks), learned_priors(model, family)
+    hyper, learn = model._priors(family, blocks), priors_to_learn(model, family)
     if blocks.in_files:
         lengths = model.warmup, model.thin
         return DistributedSteps(family, blocks, hyper, model.eta, *lengths, learn)

@@ -74,7 +74,7 @@ def default_alpha(family: Family, inference: str, n_components: int) -> float:
     return 0.5 if family.gamma else min(most, 50.0 / n_components)
 
 
-def learned_priors(model: Any, family: Family) -> tuple[bool, bool]:
+def priors_to_learn(model: Any, family: Family) -> tuple[bool, bool]:
     """Whether alpha and beta are learnt."""
     if model.inference == "em":
         if model.learn_alpha or model.learn_beta:
