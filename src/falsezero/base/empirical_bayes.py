@@ -7,7 +7,6 @@ from functools import cache, partial
 from typing import Any
 
 import numpy as np
-from scipy.special import logsumexp
 from sklearn.utils.validation import check_is_fitted
 
 from falsezero.base.estimator import spawn_seeds
@@ -17,8 +16,8 @@ from falsezero.data.numbers import checked_count
 _ATOMS = 2000
 _FLOOR = 1e-12
 _CELLS_AT_A_TIME = 4_000_000
-_CELLS_KEPT = 20_000_000
-"""Most logarithms kept in memory; beyond this they are recomputed as needed."""
+_CELLS_KEPT = 40_000_000
+"""Most log odds kept in memory; beyond this they are recomputed as needed."""
 
 _ROWS_AT_A_TIME = 4096
 
@@ -36,15 +35,17 @@ class EmpiricalBayes:
         """
         blocks = self._blocks(X, reset=False)
         weights, shares = self._row_prior()
+        weights, shares = weights[shares > 0], shares[shares > 0]
         n_columns = blocks.shape[1]
         step = max(1, _CELLS_AT_A_TIME // len(weights))
         slices = [(i, min(i + step, n_columns)) for i in range(0, n_columns, step)]
-        logs: Any = partial(self._logs, weights)
+        log_zeros = partial(self._log_zeros, weights)
+        log_odds: Any = partial(self._log_odds, weights)
         if len(weights) * n_columns <= _CELLS_KEPT:
-            logs = cache(logs)
-        base = sum(logs(*some)[1].sum(axis=1) for some in slices)
+            log_odds = cache(log_odds)
+        base = sum(log_zeros(*some).sum(axis=1) for some in slices)
         scores = [
-            logsumexp(base + _contrast(block, rows, logs, slices), axis=1, b=shares)
+            _log_mean_exp(base, _contrast(block, rows, log_odds, log_zeros, slices), shares)
             for block in blocks
             for rows in _row_runs(block)
         ]
@@ -53,14 +54,20 @@ class EmpiricalBayes:
         np.minimum(found, 0.0, out=found)
         return found
 
-    def _logs(self: Any, atoms: np.ndarray, start: int, stop: int) -> tuple[np.ndarray, np.ndarray]:
-        """Log odds of a one, and log probability of a zero, for each atom and some columns.
+    def _log_zeros(self: Any, atoms: np.ndarray, start: int, stop: int) -> np.ndarray:
+        """Log probability of a zero, for each atom and some columns.
 
         Always in double precision: scores of mostly missing rows are small differences of sums.
         """
         expected = self._expected_columns(atoms, slice(start, stop)).astype(float)
+        return np.asarray(np.log(np.maximum(1 - expected, _FLOOR)))
+
+    def _log_odds(self: Any, atoms: np.ndarray, start: int, stop: int) -> np.ndarray:
+        """Log odds of a one, some columns by all atoms, in the order that sparse products read."""
+        expected = self._expected_columns(atoms, slice(start, stop)).astype(float)
         log_zero = np.log(np.maximum(1 - expected, _FLOOR))
-        return np.log(np.maximum(expected, _FLOOR)) - log_zero, log_zero
+        np.log(np.maximum(expected, _FLOOR), out=expected)
+        return np.ascontiguousarray((expected - log_zero).T)
 
     def _row_prior(self: Any) -> tuple[np.ndarray, np.ndarray]:
         """Possible row weights and their probabilities: those of the training rows."""
@@ -86,19 +93,28 @@ class EmpiricalBayes:
 def _contrast(
     block: Block,
     rows: slice,
-    logs: Callable[[int, int], tuple[np.ndarray, np.ndarray]],
+    log_odds: Callable[[int, int], np.ndarray],
+    log_zeros: Callable[[int, int], np.ndarray],
     slices: list[tuple[int, int]],
 ) -> np.ndarray:
     """Change of an all-zero row's log likelihood by its ones and unobserved cells."""
     values: Any = block.values[rows]
     missing = None if block.missing is None else block.missing[rows].astype(float)
-    total = np.zeros(())
+    total: Any = 0.0
     for start, stop in slices:
-        odds, log_zero = logs(start, stop)
-        total = total + np.asarray(values[:, start:stop] @ odds.T)
+        total += np.asarray(values[:, start:stop] @ log_odds(start, stop))
         if missing is not None:
-            total -= np.asarray(missing[:, start:stop] @ log_zero.T)
-    return total
+            total -= np.asarray(missing[:, start:stop] @ log_zeros(start, stop).T)
+    return np.asarray(total)
+
+
+def _log_mean_exp(base: np.ndarray, contrast: np.ndarray, shares: np.ndarray) -> np.ndarray:
+    """log sum_i share_i exp(base_i + contrast_ni) for each row; overwrites `contrast`."""
+    contrast += base
+    largest = contrast.max(axis=1)
+    contrast -= largest[:, None]
+    np.exp(contrast, out=contrast)
+    return np.asarray(largest + np.log(contrast @ shares))
 
 
 def _row_runs(block: Block) -> Iterator[slice]:
