@@ -307,15 +307,7 @@ def audit_looks(
 def _audit_observers(looks: Looks, random_state: Any) -> LooksAudit:
     """Rows judged by several observers: the zeros and ones of each of them."""
     if looks.observers is None:
-        looks = Looks(
-            looks.ones,
-            looks.tries,
-            rows=looks.rows,
-            looks=looks.looks,
-            columns=looks.columns,
-            observers=looks.looks,
-            name=looks.name,
-        )
+        looks = looks.with_store(looks.store, observers=looks.looks)
     model = RepeatedLooks(1, false_alarms=True, random_state=random_state, tol=1e-9).fit(looks)
     values = looks.to_numpy()[:, :, 0]
     table = Table(values, looks.rows, looks.looks, looks.name)

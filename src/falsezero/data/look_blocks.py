@@ -140,13 +140,20 @@ def _one_by_one(looks: Looks, design: np.ndarray | None, observers: np.ndarray |
         design = np.ones((n_rows, n_looks, 1))
     if observers is None:
         observers = np.full((n_rows, n_looks), -1)
-    size = max(1, _BLOCK_LOOKS // (n_looks * n_columns))
+    numbers = looks.took_place.sum(axis=1)
+    # Looks that took place come first, so that a row costs what its own looks cost.
+    order = np.argsort(~looks.took_place, axis=1, kind="stable")
+    size = max(1, _BLOCK_LOOKS // (max(1, int(numbers.max())) * n_columns))
     blocks = []
     for start in range(0, n_rows, size):
         here = slice(start, start + size)
-        parts = looks.ones[here], looks.tries[here], design[here], observers[here]
-        codes = np.arange(len(parts[0]))[:, None]
-        blocks.append(LookBlock(start, codes, Patterns(*parts), n_columns))
+        first = order[here, : max(1, int(numbers[here].max()))]
+        patterns = Patterns(
+            *looks.store.gather(here, first),
+            np.take_along_axis(design[here], first[..., None], axis=1),
+            np.take_along_axis(observers[here], first, axis=1),
+        )
+        blocks.append(LookBlock(start, np.arange(len(first))[:, None], patterns, n_columns))
     return blocks
 
 

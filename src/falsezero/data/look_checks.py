@@ -14,6 +14,8 @@ __all__ = [
     "counted",
     "next_look_variables",
     "observers_of",
+    "positions",
+    "recorded",
     "row_variable",
     "smallest",
     "variable",
@@ -42,33 +44,97 @@ def counted(values: Any, tries: Any) -> tuple[NDArray[Any], NDArray[Any]]:
     n = np.nan_to_num(n)
     x = np.where(n == 0, 0.0, x)
     for what, array in (("tries", n), ("values", x)):
-        strange = ~(np.isfinite(array) & (array >= 0) & (array == np.floor(array)))
+        strange = _are_strange(array)
         if strange.any():
-            raise DataError(_strange(what, array, strange))
+            at = tuple(np.argwhere(strange)[0])
+            raise DataError(_strange(what, array[at], at))
     if (x > n).any():
-        raise DataError(_too_many(x, n, tries is None))
+        at = tuple(np.argwhere(x > n)[0])
+        raise DataError(_too_many(x[at], n[at], at, tries is None))
     kind = smallest(n)
     return x.astype(kind), n.astype(kind)
 
 
-def _strange(what: str, array: NDArray[Any], strange: NDArray[np.bool_]) -> str:
-    row, look, column = np.argwhere(strange)[0]
-    value = array[row, look, column]
+def recorded(values: NDArray[np.float64], at: NDArray[Any]) -> None:
+    """Refuse values of single looks that are neither 0 nor 1; NaN is no look."""
+    known = np.where(np.isnan(values), 0.0, values)
+    strange, many = _are_strange(known), known > 1
+    if strange.any():
+        first = int(np.argmax(strange))
+        raise DataError(_strange("values", known[first], tuple(at[first])))
+    if many.any():
+        first = int(np.argmax(many))
+        raise DataError(_too_many(known[first], 1, tuple(at[first]), True))
+
+
+def _are_strange(array: NDArray[np.float64]) -> NDArray[np.bool_]:
+    return np.asarray(~(np.isfinite(array) & (array >= 0) & (array == np.floor(array))))
+
+
+def _strange(what: str, value: float, at: tuple[Any, ...]) -> str:
+    row, look, column = at
     return (
         f"The look {look} at row {row}, column {column} holds {value:g}; {what} are whole numbers "
         "from 0 up, NaN where there was no look."
     )
 
 
-def _too_many(x: NDArray[Any], n: NDArray[Any], single: bool) -> str:
-    row, look, column = np.argwhere(x > n)[0]
+def _too_many(x: float, n: float, at: tuple[Any, ...], single: bool) -> str:
+    row, look, column = at
     found = f"The look {look} at row {row}, column {column}"
     if single:
         return (
-            f"{found} holds {x[row, look, column]:g}, but a look records 0 or 1; pass binarize=0 "
+            f"{found} holds {x:g}, but a look records 0 or 1; pass binarize=0 "
             "to make values above it ones, or tries= where entries sum up several looks."
         )
-    return f"{found} has {x[row, look, column]:g} ones of {n[row, look, column]:g} looks."
+    return f"{found} has {x:g} ones of {n:g} looks."
+
+
+def positions(
+    found: Any, took_place: Any, n_columns: int, missed: Any
+) -> tuple[NDArray[Any], NDArray[np.bool_], int, NDArray[Any]]:
+    """Finds, looks and uncovered cells as whole arrays; finds lie where somebody looked."""
+    taken = np.asarray(took_place)
+    if taken.ndim != 2 or taken.dtype != bool or 0 in taken.shape or n_columns < 1:
+        raise DataError(
+            f"took_place= needs True or False for every row and look, and n_columns= at least 1, "
+            f"but they are of shape {taken.shape}, type {taken.dtype} and {n_columns}."
+        )
+    shape = (*taken.shape, int(n_columns))
+    ones, gaps = (_cells(name, at, shape) for name, at in (("found", found), ("missed", missed)))
+    for name, cells in (("found", ones), ("missed", gaps)):
+        without = ~taken[cells[:, 0], cells[:, 1]]
+        if without.any():
+            row, look, column = cells[np.argmax(without)].tolist()
+            raise DataError(
+                f"{name}= lists column {column} at look {look} of row {row}, but took_place= says "
+                "that there was no such look."
+            )
+    both = np.isin(np.ravel_multi_index(ones.T, shape), np.ravel_multi_index(gaps.T, shape))
+    if both.any():
+        row, look, column = ones[np.argmax(both)].tolist()
+        raise DataError(
+            f"found= and missed= both list column {column} at look {look} of row {row}; a look "
+            "that found something covered it."
+        )
+    return ones, taken, shape[2], gaps
+
+
+def _cells(name: str, at: Any, shape: tuple[int, ...]) -> NDArray[Any]:
+    """Positions of rows, looks and columns that exist."""
+    cells = np.asarray(at)
+    if cells.size == 0:
+        return np.zeros((0, 3), dtype=np.int64)
+    if cells.ndim != 2 or cells.shape[1] != 3 or cells.dtype.kind not in "iu":
+        raise DataError(
+            f"{name}= needs whole numbers in three columns (row, look, column), but has shape "
+            f"{cells.shape} and type {cells.dtype}."
+        )
+    beyond = ((cells < 0) | (cells >= np.array(shape))).any(axis=1)
+    if beyond.any():
+        place = tuple(cells[np.argmax(beyond)].tolist())
+        raise DataError(f"{name}= lists the cell {place}, which is not in looks of shape {shape}.")
+    return cells.astype(np.int64)
 
 
 def smallest(array: NDArray[Any]) -> Any:

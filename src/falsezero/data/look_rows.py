@@ -89,14 +89,10 @@ def _with_rows(looks: Looks, rows: list[Any], n_more: int, values: dict[str, Any
         return np.concatenate([array, np.zeros((n_more, *array.shape[1:]), dtype=array.dtype)])
 
     observers = looks.observers
-    return Looks(
-        longer(looks.ones),
-        longer(looks.tries),
+    return looks.with_store(
+        looks.store.with_rows(n_more),
         rows=rows,
-        looks=looks.looks,
-        columns=looks.columns,
         observers=None if observers is None else longer(observers),
         variables={name: longer(array) for name, array in looks.variables.items()},
         row_variables={**looks.row_variables, **values},
-        name=looks.name,
     )

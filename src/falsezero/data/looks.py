@@ -12,9 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from falsezero.data import look_checks, show_looks
-from falsezero.data.errors import DataError, FileReadError
+from falsezero.data.errors import DataError
 from falsezero.data.labels import as_labels, pick
 from falsezero.data.look_checks import DIMENSIONS
+from falsezero.data.look_store import DenseLooks, ListedLooks, Store
 from falsezero.data.table import Table
 
 __all__ = ["Looks", "as_looks"]
@@ -27,7 +28,8 @@ class Looks:
     A cell (row, column) was looked at several times, and each look says one or zero. Looks are
     kept in up to `n_looks` slots per row, each with its own observer and variables where they
     matter; where looks are interchangeable one slot counts "seen on x of n looks". A `Table` is
-    the case of one look.
+    the case of one look. Where looks are many, `from_finds` keeps a list of what they found, and
+    so does `falsezero.read`.
 
     Parameters
     ----------
@@ -62,8 +64,8 @@ class Looks:
     (array([[1, 0]], dtype=uint8), array([[2, 3]], dtype=uint8))
     """
 
-    ones: NDArray[Any]
-    tries: NDArray[Any]
+    store: Store
+    """Ones and tries, as arrays or as lists."""
     rows: NDArray[Any]
     looks: NDArray[Any]
     columns: NDArray[Any]
@@ -85,19 +87,30 @@ class Looks:
         row_variables: Mapping[str, Any] | None = None,
         name: str | None = None,
     ) -> None:
-        ones, tries = look_checks.counted(values, tries)
-        n_rows, n_looks, n_columns = ones.shape
+        given = (rows, looks, columns, observers, variables, row_variables, name)
+        self._fill(DenseLooks(*look_checks.counted(values, tries)), *given)
+
+    def _fill(
+        self,
+        store: Store,
+        rows: Any = None,
+        looks: Any = None,
+        columns: Any = None,
+        observers: Any = None,
+        variables: Any = None,
+        row_variables: Any = None,
+        name: str | None = None,
+    ) -> None:
+        n_rows, n_looks, n_columns = store.shape
         slots = (n_rows, n_looks)
-        took_place = tries.any(axis=2)
         fields = {
-            "ones": ones,
-            "tries": tries,
+            "store": store,
             "rows": as_labels(rows, n_rows, "row"),
             "looks": as_labels(looks, n_looks, "look"),
             "columns": as_labels(columns, n_columns, "column"),
             "observers": None if observers is None else look_checks.observers_of(observers, slots),
             "variables": {
-                name: look_checks.variable(name, array, slots, took_place)
+                name: look_checks.variable(name, array, slots, store.took_place)
                 for name, array in dict(variables or {}).items()
             },
             "row_variables": {
@@ -158,18 +171,77 @@ class Looks:
         values = np.stack([np.asarray(part, dtype=float) for part in parts], axis=1)
         return cls(values, looks=list(tables), **named)
 
+    @classmethod
+    def from_finds(
+        cls, found: Any, took_place: Any, n_columns: int, *, missed: Any = (), **named: Any
+    ) -> Looks:
+        """Make looks of a list of finds, where most looks found nothing: nights, camera traps.
+
+        Memory follows the finds and the looks, not rows x looks x columns.
+
+        Parameters
+        ----------
+        found : array of shape (n, 3)
+            Positions of the row, the look and the column of each one.
+        took_place : bool array of shape (n_rows, n_looks)
+            Whether each look took place; it covers all columns.
+        n_columns : int
+        missed : array of shape (n, 3), optional
+            Cells that a look did not cover although it took place.
+        **named
+            Labels, observers and variables, as for `Looks`.
+
+        Examples
+        --------
+        >>> Looks.from_finds([[0, 2, 1]], [[True, False, True], [True, True, True]], n_columns=2)
+        Looks: 2 rows × 2 columns, 3 looks at most (2.5 a cell), 10 % of them ones
+           0    1
+        0  0/2  1/2
+        1  0/3  0/3
+        """
+        checked = look_checks.positions(found, took_place, n_columns, missed)
+        return cls.from_store(ListedLooks(*checked), **named)
+
+    @classmethod
+    def from_store(cls, store: Store, **named: Any) -> Looks:
+        """Looks whose ones and tries are at hand, with labels by name."""
+        looks = object.__new__(cls)
+        looks._fill(store, **named)
+        return looks
+
+    def with_store(self, store: Store, **changed: Any) -> Looks:
+        """Other ones and tries with the same labels, observers and variables."""
+        same: dict[str, Any] = {"rows": self.rows, "looks": self.looks, "columns": self.columns}
+        same |= {"observers": self.observers, "variables": self.variables}
+        same |= {"row_variables": self.row_variables, "name": self.name}
+        return Looks.from_store(store, **(same | changed))
+
     # -- what they say ----------------------------------------------------------------------------
 
     @property
     def shape(self) -> tuple[int, int, int]:
         """Rows, looks and columns."""
-        n_rows, n_looks, n_columns = self.ones.shape
-        return n_rows, n_looks, n_columns
+        return self.store.shape
+
+    @property
+    def ones(self) -> NDArray[Any]:
+        """Number of ones, rows x looks x columns; made anew each time where looks are listed."""
+        return self.store.ones
+
+    @property
+    def tries(self) -> NDArray[Any]:
+        """How many looks each entry of `ones` sums up, 0 where there was none."""
+        return self.store.tries
+
+    @property
+    def took_place(self) -> NDArray[np.bool_]:
+        """Whether a look at a row took place, rows x looks."""
+        return self.store.took_place
 
     @cached_property
     def counts(self) -> tuple[NDArray[Any], NDArray[Any]]:
         """How many ones, of how many looks, in every cell: two arrays, rows x columns."""
-        ones, tries = self.ones.sum(axis=1, dtype=int), self.tries.sum(axis=1, dtype=int)
+        ones, tries = self.store.counts()
         kind = look_checks.smallest(tries)
         return ones.astype(kind), tries.astype(kind)
 
@@ -187,7 +259,8 @@ class Looks:
     def look(self, label: Any) -> Table:
         """What one look recorded, as a table (of counts where it sums up several)."""
         at = pick(label, self.looks, _lookup(self.looks), "look")[0]
-        values = np.where(self.tries[:, at] == 0, np.nan, self.ones[:, at])
+        ones, tries = self.store.look(at)
+        values = np.where(tries == 0, np.nan, ones)
         return Table(values, self.rows, self.columns, self.name)
 
     def select(self, rows: Any = None, looks: Any = None, columns: Any = None) -> Looks:
@@ -195,17 +268,15 @@ class Looks:
         r = pick(rows, self.rows, _lookup(self.rows), "row")
         j = pick(looks, self.looks, _lookup(self.looks), "look")
         c = pick(columns, self.columns, _lookup(self.columns), "column")
-        cells, slots = np.ix_(r, j, c), np.ix_(r, j)
-        return Looks(
-            self.ones[cells],
-            self.tries[cells],
+        slots = np.ix_(r, j)
+        return self.with_store(
+            self.store.select(r, j, c),
             rows=self.rows[r],
             looks=self.looks[j],
             columns=self.columns[c],
             observers=None if self.observers is None else self.observers[slots],
             variables={name: array[slots] for name, array in self.variables.items()},
             row_variables={name: array[r] for name, array in self.row_variables.items()},
-            name=self.name,
         )
 
     def pooled(self) -> Looks:
@@ -228,49 +299,19 @@ class Looks:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the looks to an `.npz` file that `falsezero.read` opens again."""
+        from falsezero.data.look_files import arrays_of
         from falsezero.data.output import check_target, npz_bytes, write_atomically
 
         target = check_target(path)
         if target.suffix != ".npz":
             raise DataError(f"{path} does not end in .npz, which is how looks are saved.")
-        write_atomically(target, npz_bytes(self._arrays(), compressed=True))
-
-    def _arrays(self) -> dict[str, NDArray[Any]]:
-        arrays = {"ones": self.ones, "tries": self.tries}
-        arrays |= {"rows": self.rows, "looks": self.looks, "columns": self.columns}
-        if self.observers is not None:
-            arrays["observers"] = self.observers
-        arrays |= {f"look:{name}": array for name, array in self.variables.items()}
-        arrays |= {f"row:{name}": array for name, array in self.row_variables.items()}
-        return arrays
-
-    @classmethod
-    def from_arrays(cls, arrays: Mapping[str, Any], source: str, name: str | None = None) -> Looks:
-        """Make looks of the arrays of a file that `save` wrote."""
-        missing = [key for key in ("ones", "tries", *DIMENSIONS) if key not in arrays]
-        if missing:
-            raise FileReadError(f"{source} has no array {missing[0]!r}, so it holds no looks.")
-        return cls(
-            arrays["ones"],
-            arrays["tries"],
-            rows=arrays["rows"],
-            looks=arrays["looks"],
-            columns=arrays["columns"],
-            observers=arrays.get("observers"),
-            variables=_prefixed(arrays, "look:"),
-            row_variables=_prefixed(arrays, "row:"),
-            name=name,
-        )
+        write_atomically(target, npz_bytes(arrays_of(self), compressed=True))
 
     def equals(self, other: object) -> bool:
         """Whether looks, labels, observers and variables are the same (the name may differ)."""
-        if not isinstance(other, Looks) or self.shape != other.shape:
-            return False
-        mine, yours = self._arrays(), other._arrays()
-        return mine.keys() == yours.keys() and all(
-            np.array_equal(mine[key], yours[key], equal_nan=mine[key].dtype.kind == "f")
-            for key in mine
-        )
+        from falsezero.data.look_files import are_equal
+
+        return isinstance(other, Looks) and are_equal(self, other)
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -347,7 +388,3 @@ def _check_same_labels(first: Table, other: Any) -> None:
 
 def _lookup(labels: NDArray[Any]) -> dict[Any, int]:
     return {label: position for position, label in enumerate(labels.tolist())}
-
-
-def _prefixed(arrays: Mapping[str, Any], prefix: str) -> dict[str, Any]:
-    return {key.removeprefix(prefix): arrays[key] for key in arrays if key.startswith(prefix)}

@@ -32,7 +32,7 @@ def looks_headline(looks: Looks) -> str:
     if nobody:
         parts.append(f"{_plural(nobody, 'cell')} never looked at")
     if looks.observers is not None:
-        parts.append(_plural(len(np.unique(looks.observers[looks.tries.any(axis=2)])), "observer"))
+        parts.append(_plural(len(np.unique(looks.observers[looks.took_place])), "observer"))
     if looks.variables:
         parts.append(f"with {', '.join(looks.variables)}")
     return f"{title}: {', '.join(parts)}"

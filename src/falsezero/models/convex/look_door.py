@@ -93,7 +93,7 @@ class LookDoor:
         names = list(looks.variables) if self.look_variables == "all" else list(self.look_variables)
         self.look_variables_ = names
         self.variable_scale_ = np.ones((2, len(names)))
-        took_place: Any = looks.tries.any(axis=2)
+        took_place: Any = looks.took_place
         for position, name in enumerate(names):
             values = _variable(looks, name)[took_place]
             scale = values.std()
@@ -126,7 +126,7 @@ class LookDoor:
             return None
         design = np.zeros((*looks.shape[:2], self._n_terms))
         design[..., 0] = 1.0
-        took_place: Any = looks.tries.any(axis=2)
+        took_place: Any = looks.took_place
         for at, name in enumerate(self.look_variables_):
             centre, scale = self.variable_scale_[:, at]
             values = (_variable(looks, name) - centre) / scale

@@ -71,28 +71,9 @@ def hold_out_last_look(looks: Looks, chosen: np.ndarray, rng: np.random.Generato
     >>> len(held.hit), int(held.looks.tries.sum())
     (10, 50)
     """
-    tries = looks.tries.astype(int)
-    rows, columns = np.nonzero((tries.sum(axis=1) >= 2) & chosen[:, None])
-    took_place = tries[rows, :, columns] > 0
-    slot = took_place.shape[1] - 1 - np.argmax(took_place[:, ::-1], axis=1)
-    at = (rows, slot, columns)
-    ones = looks.ones.astype(int)
-    drawn = 0.5 * tries[at] if rng is None else rng.random(len(rows)) * tries[at]
-    hit = drawn < ones[at]
-    ones[at] -= hit
-    tries[at] -= 1
-    kept = Looks(
-        ones,
-        tries,
-        rows=looks.rows,
-        looks=looks.looks,
-        columns=looks.columns,
-        observers=looks.observers,
-        variables=looks.variables,
-        row_variables=looks.row_variables,
-        name=looks.name,
-    )
-    return HeldOut(kept, rows, columns, hit, _last_variables(looks))
+    held = looks.store.without_last(chosen, rng)
+    kept = looks.with_store(held.store)
+    return HeldOut(kept, held.rows, held.columns, held.hit, _last_variables(looks))
 
 
 class LooksAverage(Estimator):
@@ -328,7 +309,7 @@ class LooksAverage(Estimator):
 
 def _last_variables(looks: Looks) -> dict[str, np.ndarray]:
     """Variables of the last look that took place at each row."""
-    took_place: Any = looks.tries.any(axis=2)
+    took_place: Any = looks.took_place
     last = took_place.shape[1] - 1 - np.argmax(took_place[:, ::-1], axis=1)
     return {name: values[np.arange(len(last)), last] for name, values in looks.variables.items()}
 
