@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from falsezero.base.capabilities import Capabilities, capabilities_of
-from falsezero.data.shards import Shards
 
 __all__ = [
     "CRITERIA",
@@ -149,6 +148,13 @@ def criterion_named(name: str) -> Criterion:
     return CRITERIA[name]
 
 
+def _is_in_files(table: Any) -> bool:
+    # Imported late: the shell lists the criteria in its help, which must not need NumPy.
+    from falsezero.data.shards import Shards
+
+    return isinstance(table, Shards)
+
+
 # -- hidden parts -----------------------------------------------------------------------------
 
 
@@ -156,7 +162,7 @@ def _hidden_cells(model: Any, part: HiddenPart) -> RowScores:
     from falsezero.analysis.heldout import hide_cells, score_cells
     from falsezero.analysis.heldout_files import score_cells_in_files
 
-    if isinstance(part.table, Shards):
+    if _is_in_files(part.table):
         where = (part.n_parts, part.seed, part.number)
         return RowScores(*score_cells_in_files(model, part.table, *where))
     hidden = hide_cells(part.table, part.n_parts, part.seed, part.number)
@@ -250,7 +256,7 @@ def _sample_size(candidates: Sequence[Any], table: Any) -> Convention:
     sizes = {capabilities_of(candidate).sample_size for candidate in candidates}
     if sizes == {"rows"}:
         return Convention(f"n = {table.shape[0]} rows", table.shape[0])
-    if isinstance(table, Shards):
+    if _is_in_files(table):
         n_cells = candidates[0]._blocks(table, reset=True).n_observed
     else:
         n_cells = table.shape[0] * table.shape[1] - table.n_missing
