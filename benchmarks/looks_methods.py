@@ -42,7 +42,15 @@ def audit(task: VisitTask) -> np.ndarray:
 
 
 def audit_with_variables(task: VisitTask) -> np.ndarray:
-    """`falsezero.audit` of the visits with their dates and what is known of the sites."""
+    """`falsezero.audit` of the visits with what is known of the sites."""
+    import falsezero as fz
+
+    looks = fz.Looks(task.visits, row_variables=task.sites)
+    return fz.audit(looks, random_state=0).again.to_numpy()
+
+
+def audit_with_dates(task: VisitTask) -> np.ndarray:
+    """The same with the dates of the visits, and that of the visit to be predicted."""
     import falsezero as fz
 
     looks = fz.Looks(task.visits, variables={"date": task.dates}, row_variables=task.sites)
@@ -143,6 +151,7 @@ def majority(labels: np.ndarray) -> np.ndarray:
 VISITS: dict[str, Callable[[VisitTask], np.ndarray]] = {
     "audit": audit,
     "audit with variables": audit_with_variables,
+    "audit with dates": audit_with_dates,
     "variational with variables": variational_with_variables,
     "biolith": biolith,
     "biolith with variables": biolith_with_variables,
