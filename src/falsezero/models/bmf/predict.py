@@ -199,7 +199,7 @@ def row_chunks(
 def representative(draws: Sequence[Draw], likelihood: Likelihood) -> int:
     """The draw whose expected table is nearest to the average of all, in squared distance."""
     # One table after the other: all of them at once may take gigabytes.
-    mean = likelihood.mean(draws[0].predictor())
+    mean = np.array(likelihood.mean(draws[0].predictor()))
     for draw in draws[1:]:
         mean += likelihood.mean(draw.predictor())
     mean /= len(draws)
