@@ -142,6 +142,28 @@ def plain_scan(table, on, n_fixed, mass, basis, log_likelihood, uniforms, beta=1
     return on
 
 
+def plain_restricted_scan(terms, start, anchors, n, mass, beta, uniforms):
+    """First part, second or both of each row in turn, by eqs. 2-3 of both parts at once."""
+    parts, choice, log_p = np.array([[1, 0], [0, 1], [1, 1]]), start.copy(), 0.0
+    for i in range(len(choice)):
+        others = parts[np.delete(choice, i)].sum(axis=0)
+        weight = []
+        for option in parts:
+            value = 1.0
+            for part in (0, 1):
+                if i == anchors[part]:
+                    value *= option[part]  # certain to have its own part
+                else:
+                    on, off = mass + others[part], beta + (n - 1) - others[part]
+                    value *= on if option[part] else off
+            weight.append(value)
+        share = np.array(weight) * np.exp(terms[i])
+        share /= share.sum()
+        choice[i] = min(np.searchsorted(np.cumsum(share), uniforms[i], side="right"), 2)
+        log_p += np.log(share[choice[i]])
+    return choice, log_p
+
+
 def features(on, finite, concentration=1.0, n_fixed=0):
     """`Features` from a list."""
     return Features(np.array(on, dtype=np.uint8), n_fixed, finite, concentration)

@@ -48,20 +48,20 @@ def restricted_scan(log_likelihood, start, anchors, mass, total, wanted, uniform
         for c in range(3):
             odds[c] = log_likelihood[i, c] + (math.log(odds[c]) if odds[c] > 0 else -np.inf)
             largest = max(largest, odds[c])
-        total = 0.0
+        norm = 0.0
         for c in range(3):
             odds[c] = math.exp(odds[c] - largest)
-            total += odds[c]
+            norm += odds[c]
         if wanted.shape[0]:
             choice[i] = wanted[i]
         else:
-            point = uniforms[i] * total
+            point = uniforms[i] * norm
             c = 0
             while c < 2 and point >= odds[c]:
                 point -= odds[c]
                 c += 1
             choice[i] = c
-        share = odds[choice[i]] / total
+        share = odds[choice[i]] / norm
         log_probability += math.log(share) if share > 0 else -np.inf
         first += choice[i] != 1
         second += choice[i] != 0

@@ -3,7 +3,13 @@
 import numpy as np
 import pytest
 from scipy import stats
-from tests.reference.bmf import buffet_log_prior, features, finite_log_prior, plain_scan
+from tests.reference.bmf import (
+    buffet_log_prior,
+    features,
+    finite_log_prior,
+    plain_restricted_scan,
+    plain_scan,
+)
 
 from falsezero.kernels import bmf as kernels
 from falsezero.kernels.bmf_augment import deal_counts, polya_gammas, polya_gammas_by_pair
@@ -208,6 +214,20 @@ def test_the_restricted_scan_reports_its_own_probability():
         assert np.isclose(again[1], log_p)
         assert choice[0] != 1
         assert choice[1] != 0
+
+
+@pytest.mark.parametrize(("mass", "beta"), [(0.0, 1.0), (0.4, 1.0), (0.0, 3.5), (0.4, 0.2)])
+def test_the_restricted_scan_follows_the_plain_rule(mass, beta):
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        terms, uniforms = rng.standard_normal((9, 3)), rng.random(9)
+        start, anchors = rng.integers(3, size=9), np.array([2, 6])
+        start[anchors] = 0, 1
+        nothing = np.empty(0, dtype=np.int64)
+        found = restricted_scan(terms, start, anchors, mass, beta + 11, nothing, uniforms)
+        plain = plain_restricted_scan(terms, start, anchors, 12, mass, beta, uniforms)
+        np.testing.assert_array_equal(found[0], plain[0])
+        assert np.isclose(found[1], plain[1])
 
 
 def test_the_log_joint_adds_likelihood_and_prior():

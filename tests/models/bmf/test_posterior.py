@@ -127,7 +127,8 @@ def test_geweke(name, finite, n_split_merge):
 def test_geweke_where_beta_is_not_one(finite, beta):
     fixed = np.ones((4, 1)), np.ones((3, 1))
     model = Model(LIKELIHOODS["gaussian"], *fixed, finite, finite, TIGHT, beta=beta)
-    scores = geweke(model, 700, np.random.default_rng(3))
+    # With a small beta features come and go slowly: batches of a short chain are too alike.
+    scores = geweke(model, 2800, np.random.default_rng(3))
     assert np.abs(scores).max() < 4.5
 
 
