@@ -14,11 +14,13 @@ ITEMS = (
          untested="a drawing of the model, not a result"),
     Item("Section 2, likelihoods", "section 2", "Gaussian, logistic and Poisson cells",
          untested="all three are fitted and tested as models; categorical cells are not offered: "
-         "the paper names them but gives no model for them"),
+         "the paper names them but gives no likelihood for them, and one set of weights for each "
+         "category would be another model"),
     Item("Section 2, priors", "section 2", "Beta priors with beta, W with a prior mean",
-         untested="beta is 1 in all experiments of the paper and here; its formulas also allow a "
-         "prior mean of W, a global weight and noise that differs between cells, but none of its "
-         "experiments uses them"),
+         untested="beta is 1 in all experiments of the paper and here; other values (`beta=`) are "
+         "checked by enumeration. The weight of the two bias features is a global weight and takes "
+         "the place of a prior mean of W; noise that differs between cells (theta_ij) would have "
+         "to be known beforehand, and the paper never uses it"),
     Item("Section 3.3, moves", "section 3.3", "split-merge moves make mixing faster",
          doubt="not known: chains end in different modes, so that the way to the same density "
          "varies more between data sets and chains than split-merge changes it"),
