@@ -81,6 +81,13 @@ def test_the_recorded_run_covers_the_list(paper):
     assert recorded == untested
     assert all(row["verdict"] for row in results["items"])
     assert all(row["reason"] for row in results["items"] if row["verdict"] == "does not hold")
+    code = set().union(*(strings_in(tree) for tree in code_of(paper.replace("-", "_"))))
+    explicit = [text for text in code if len(text) > 40]
+    doubts = {item.name: item.doubt for item in items}
+    for row in results["items"]:
+        if row["verdict"] == "does not hold":
+            known = [doubts[row["item"]], *explicit]
+            assert any(text in row["reason"] for text in known), row["reason"]
     assert results["form"] in ("full", "quick")
     assert f"{{paper-items}} {paper}" in (root / f"{paper}.md").read_text(encoding="utf-8")
 

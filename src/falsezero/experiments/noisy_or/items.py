@@ -29,8 +29,8 @@ ITEMS = (
          doubt=_RANDOM),
     Item("Figure 8 (a)", "section 4.3", "time grows linearly with the images"),
     Item("Figure 8 (b)", "section 4.3", "time grows linearly with the sources",
-         doubt="not known: counted in operations an iteration as we read it is linear in the "
-         "sources; fits with more of them take more iterations"),
+         doubt="not known: counted in operations an iteration of ours is linear in the sources; "
+         "fits with more of them take more iterations"),
     Item("Section 4.3", "section 4.3", "the number of EM iterations depends on neither",
          doubt="our reading: iterations up to a relative gain of 1e-5; the paper does not give "
          "its rule for stopping"),
