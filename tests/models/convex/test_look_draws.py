@@ -52,12 +52,12 @@ def test_answers_are_means_over_draws(monkeypatch):
     np.testing.assert_array_equal(found.by_rows, present.sum(axis=2))
 
 
-@pytest.mark.parametrize("least", [5, 20])
-def test_a_chain_warms_up_as_long_as_it_draws(least, monkeypatch):
+@pytest.mark.parametrize(("false_alarms", "thin"), [(False, 4), (True, 16)])
+@pytest.mark.parametrize("least", [5, 60])
+def test_a_chain_warms_up_as_long_as_it_draws(least, false_alarms, thin, monkeypatch):
     looks = dressed()
-    model = fz.RepeatedLooks(
-        2, inference="gibbs", n_draws=3, random_state=0, tol=1e-2, alpha0=0.6, beta0=0.9, gamma0=0.8
-    )
+    options = {"alpha0": 0.6, "beta0": 0.9, "gamma0": 0.8, "false_alarms": false_alarms}
+    model = fz.RepeatedLooks(2, inference="gibbs", n_draws=3, random_state=0, tol=1e-2, **options)
     blocks = model._blocks(looks, reset=True)
     steps = model._steps(blocks)
     start = Point(*steps.init(blocks, np.random.default_rng(0)))
@@ -71,7 +71,6 @@ def test_a_chain_warms_up_as_long_as_it_draws(least, monkeypatch):
     monkeypatch.setattr(look_draws, "sample", sample)
     monkeypatch.setattr(look_draws, "_LEAST_WARMUP", least)
     drawn = look_draws.sampled(model, blocks, start, np.random.SeedSequence(0))
-    thin = look_draws._THIN
     warmup = max(least, 3 * thin)
     assert (asked["warmup"], asked["draws"], asked["thin"]) == (warmup, 3, thin)
     assert len(drawn) == 3

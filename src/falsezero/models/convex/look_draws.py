@@ -17,6 +17,9 @@ from falsezero.models.convex.looks_steps import State
 
 _THIN = 4
 """Two draws of the cells, and two trials of other rates, to each draw that is kept."""
+_ALARMED_THIN = 16
+"""The same where there are false alarms: chains mix slowly there, and shorter ones give intervals
+that are too narrow."""
 _LEAST_WARMUP = 400
 """A chain starts with a wide spread between cells; after half as many iterations it may be too wide
 still, and `present` too high, where cells do not differ."""
@@ -55,13 +58,14 @@ class Answers(NamedTuple):
 def sampled(model: Any, blocks: Any, start: Point, seed: np.random.SeedSequence) -> Draws:
     """Run one chain from a variational fit, at least as long for warming up as for its draws."""
     steps = LooksGibbs(model._steps(blocks, draws=True), start, _shapes(model))
+    thin = _ALARMED_THIN if model.false_alarms else _THIN
     [chain] = sample(
         steps,
         blocks,
         [seed],
-        warmup=max(_LEAST_WARMUP, _THIN * model.n_draws),
+        warmup=max(_LEAST_WARMUP, thin * model.n_draws),
         draws=model.n_draws,
-        thin=_THIN,
+        thin=thin,
         record=lambda point: point.state,
         n_jobs=model.n_jobs,
     )
