@@ -222,7 +222,7 @@ def test_priors_of_detection_and_false_alarms():
     looks = dressed()
     steps = model._steps(model._blocks(looks, reset=True))
     assert steps.seen.prior == Prior(2.0, 1.5, 1.0, True)
-    assert steps.alarm.prior == Prior(-3.0, 1.0, 0.3, True)
+    assert steps.alarm.prior == Prior(-3.0, 1.0, 1.0, True)
     assert (steps.seen.n_columns, steps.seen.n_terms, steps.seen.n_observers) == (3, 2, 3)
     loose = fz.RepeatedLooks(2, inference="ml", false_alarms=True)
     steps = loose._steps(loose._blocks(looks, reset=True))

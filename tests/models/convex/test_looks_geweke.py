@@ -19,7 +19,7 @@ from falsezero.models.convex.looks_moves import SPREAD_WIDTH
 from falsezero.models.convex.looks_steps import Rows
 
 ROWS, COLUMNS, SIZE, TRIES = 4, 2, 2, 2
-STEPS, BATCHES = 4800, 24
+STEPS, BATCHES = 2400, 24
 
 
 @pytest.fixture(name="sampler", scope="module")

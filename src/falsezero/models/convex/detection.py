@@ -35,9 +35,6 @@ SWEEPS = 3
 NODES = 9
 FIRST_SPREAD = 1.5
 """Spread between cells that its search starts from."""
-ALARMED_SPREAD = 0.5
-"""The same where there are false alarms: with a wide spread, a column that is seldom detected may
-pass for one that is never there and often reported, and a chain does not leave that optimum."""
 
 
 class Effects(NamedTuple):

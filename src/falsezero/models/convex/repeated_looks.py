@@ -21,13 +21,7 @@ from falsezero.data.errors import DataError
 from falsezero.data.looks import Looks
 from falsezero.data.table import Table
 from falsezero.inference.contract import Fit, Point
-from falsezero.models.convex.detection import (
-    ALARMED_SPREAD,
-    FIRST_SPREAD,
-    Effects,
-    LookRates,
-    Prior,
-)
+from falsezero.models.convex.detection import FIRST_SPREAD, Effects, LookRates, Prior
 from falsezero.models.convex.look_answers import LookAnswers, column_rates
 from falsezero.models.convex.look_door import LookDoor, RowTerms
 from falsezero.models.convex.look_draws import Draws, sampled
@@ -39,7 +33,7 @@ __all__ = ["RepeatedLooks"]
 
 _ATOMS = 200
 _SEEN = {"level": 2.0, "level_width": 1.5, "width": 1.0}
-_ALARM = {"level": -3.0, "level_width": 1.0, "width": 0.3}
+_ALARM = {"level": -3.0, "level_width": 1.0, "width": 1.0}
 _FLAT = 100.0
 
 _SAVED = (State, Effects, Draws, RowPrior, RowTerms)
@@ -217,7 +211,7 @@ class RepeatedLooks(LookDoor, LookAnswers, OptimisedModel):
         spread = None if self.heterogeneity == "learn" else self.heterogeneity
         if spread is None and self.inference == "gibbs" and not draws:
             # A factorised posterior explains misses by content and lets the spread collapse.
-            spread = ALARMED_SPREAD if self.false_alarms else FIRST_SPREAD
+            spread = FIRST_SPREAD
         seen = alarm = detection = None
         if self.detection is None:
             seen = LookRates(shape, self._prior(**_SEEN), has_rows=self.row_effects, spread=spread)
