@@ -124,14 +124,12 @@ def main(words: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.looks_calibration")
     parser.add_argument("--tables", type=int, default=100, help="tables drawn for each setting")
     parser.add_argument("--draws", type=int, default=200, help="posterior draws of each fit")
-    parser.add_argument("--settings", default=",".join(SETTINGS), help="names with ; between them")
+    parser.add_argument("--setting", choices=SETTINGS, action="append", help="default: all")
     parser.add_argument("--seed", type=int, default=0)
     arguments = parser.parse_args(words)
-    names = arguments.settings.split(";") if ";" in arguments.settings else list(SETTINGS)
-    names = [arguments.settings] if arguments.settings in SETTINGS else names
     head = ("setting", "value", "50 %", "90 %", *(f"fifth {i + 1}" for i in range(BINS)))
     rows = []
-    for name in names:
+    for name in arguments.setting or SETTINGS:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             found = measure(name, arguments.tables, arguments.draws, arguments.seed)
